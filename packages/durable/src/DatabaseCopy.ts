@@ -7,6 +7,7 @@
  * A copy that was killed resumes where it was when it is started again. It ends with a check: rows and digests of every table, read
  * again from both databases. The source is only read.
  */
+
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -18,6 +19,7 @@ import { alignNames, type Catalog, readCatalog, type Table } from "./copy/Catalo
 import { type CopyState, openCopyState, ownTables } from "./copy/CopyState.ts"
 import { countRows, hasRows, type Page, pairOf, RowDigest, readPage, type TablePair, writePage } from "./copy/TablePair.ts"
 import { type Row, textOf } from "./sql/Row.ts"
+import { defectsAsFailures } from "./store/StoreFailure.ts"
 
 export { type StoredCopy, storedCopy } from "./copy/CopyState.ts"
 
@@ -352,9 +354,8 @@ const reportProgress = ({ onProgress }: CopyOptions, progress: CopyProgress): Ef
 const failing = <A, R>(part: string, effect: Effect.Effect<A, unknown, R>): Effect.Effect<A, CopyFailed, R> =>
   Effect.mapError(effect, (cause) => new CopyFailed({ part, cause }))
 
-/** Effect SQL reports a COMMIT that failed as a defect. */
 const transacting = <A>(sql: SqlClient, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-  Effect.catchDefect(sql.withTransaction(effect), (defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect)))
+  defectsAsFailures(isSqlError)(sql.withTransaction(effect))
 
 /** The message of the database. */
 const wordsOf = (cause: unknown): string => {

@@ -8,7 +8,6 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import type { MigrationError } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -23,6 +22,7 @@ import { migrate } from "./postgres/migrate.ts"
 import { explainPostgres } from "./postgres/opening.ts"
 import { layerListener, listenerOf, PgListener } from "./postgres/PgListener.ts"
 import { postgresCommands } from "./postgres/PostgresCommands.ts"
+import { driverOf } from "./postgres/PostgresDriver.ts"
 import { readEvents } from "./postgres/readEvents.ts"
 import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
@@ -85,7 +85,7 @@ export const layer = ({
     explaining(explainPostgres(Redacted.isRedacted(url) ? Redacted.value(url) : url)),
   )
 
-/** The same over a client that exists already. */
+/** The same over a client that exists already: of `PgClient`, of Effect's `@effect/sql-pg`, or any other of PostgreSQL. */
 export const layerSql = ({
   schema = "detent",
 }: {
@@ -99,12 +99,11 @@ export const layerSql = ({
       const sql = (yield* SqlClient).withoutTransforms()
       const dialect = postgresDialect(sql, schema, yield* DatabaseClock, yield* readDatabaseId(sql, `${schema}.database`))
       const writer = makeWriter(sql, schema)
-      const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
       const listener = yield* listenerOf(yield* SqlClient)
       const { subscribe } = listener
       const changed = subscribe === undefined ? undefined : yield* changeNotifications(dialect.sql, subscribe, `${schema}_instances`)
       const listing = yield* makeListing(foldMoves(dialect.sql, schema))
-      const maxBodyBytes = largestBody(client?.config.maxMessageSize ?? defaultMessageSize)
+      const maxBodyBytes = largestBody(driverOf(yield* SqlClient)?.config.maxMessageSize ?? defaultMessageSize)
       const commands = yield* postgresCommands(dialect, schema, subscribe, maxBodyBytes)
       return Context.make(Journal, {
         ...sqlJournal(dialect, readEvents(dialect), listing),

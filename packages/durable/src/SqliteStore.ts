@@ -29,7 +29,7 @@ import { RowKeys } from "./sqlite/RowKeys.ts"
 import { readEvents, within } from "./sqlite/readEvents.ts"
 import { sqliteCommands } from "./sqlite/SqliteCommands.ts"
 import { makeTransact, tellsChanges } from "./sqlite/transaction.ts"
-import { busyTimeout, plainConnection, layer as waitingClient } from "./sqlite/WaitingClient.ts"
+import { busyTimeout, layer as waitingClient } from "./sqlite/WaitingClient.ts"
 import { writeCommits, writeFork } from "./sqlite/writeCommits.ts"
 import { Commands } from "./store/Commands.ts"
 import { checkCommits } from "./store/CommitCheck.ts"
@@ -71,7 +71,7 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
       yield* waitForLocks(sql)
       yield* migrate
       const dialect = sqliteDialect(sql, yield* readDatabaseId(sql, "detent_database"))
-      const transact = makeTransact(sql, Option.getOrUndefined(yield* CurrentFileGuard))
+      const transact = makeTransact(sql)
       const commands = yield* sqliteCommands(dialect, transact, maxBodyBytes)
       const listing = yield* makeListing(foldMoves(sql, transact))
       const keys = (yield* tellsChanges(sql)) ? new RowKeys() : undefined
@@ -113,9 +113,7 @@ const configure = (synchronous: "full" | "normal") =>
     yield* sql`pragma busy_timeout = ${sql.literal(String(busyTimeout))}`
     // Unprepared: once busy, the prepared statement stayed busy forever after another process had switched the file.
     const switched = Effect.scoped(
-      Effect.flatMap(sql.reserve, (connection) =>
-        plainConnection(connection).executeUnprepared("pragma journal_mode = wal", [], undefined),
-      ),
+      Effect.flatMap(sql.reserve, (connection) => connection.executeUnprepared("pragma journal_mode = wal", [], undefined)),
     )
     yield* Effect.retry(switched, { schedule: Schedule.spaced("50 millis"), times: 100, while: isBusy })
     Option.map(yield* CurrentFileGuard, (guard) => guard.arm())

@@ -53,7 +53,7 @@ const foldsInSteps = (step: (sql: SqlClient) => Effect.Effect<boolean, unknown>,
 describe("the listing", { timeout: 60_000 }, () => {
   it.live("on SQLite is brought up to date in steps of bounded size", () =>
     Effect.provide(
-      foldsInSteps((sql) => foldOnSqlite(sql, makeTransact(sql, undefined)), foldInstances, "detent_moves", "detent_listing"),
+      foldsInSteps((sql) => foldOnSqlite(sql, makeTransact(sql)), foldInstances, "detent_moves", "detent_listing"),
       sqliteLayer,
     ),
   )

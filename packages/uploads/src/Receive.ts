@@ -1,7 +1,9 @@
 /** Stores received bytes as a file, checking the size limit and the MD5. */
+
 import { createHash } from "node:crypto"
 import { mkdir, open, rename, rm } from "node:fs/promises"
 import { dirname } from "node:path"
+import { releasing } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { Collected, type CollectionLimit } from "./file/Collected.ts"
@@ -65,11 +67,11 @@ export const localTarget = (path: string): Target => ({
             Stream.runForEach(bytes, (chunk) => failing(name, () => file.appendFile(chunk))),
             failing(name, () => file.sync()),
           ),
-        (file) => Effect.promise(() => file.close()),
+        (file) => releasing(partial, () => file.close()),
       )
       yield* failing(name, () => rename(partial, path))
       yield* failing(name, () => syncFolder(dirname(path)))
-    }).pipe(Effect.onError(() => Effect.ignoreCause(Effect.promise(() => rm(partial, { force: true })))))
+    }).pipe(Effect.onError(() => releasing(partial, () => rm(partial, { force: true }))))
   },
 })
 

@@ -1,6 +1,8 @@
 /** The operations of the `Uploads` service, and the service that runs them. */
+
 import { basename, join, resolve } from "node:path"
 import type { Instance, ReadError } from "@detent/durable"
+import { releasing } from "@detent/durable/internal"
 import type { EntityState, EntityWorkflow, TriggerEvent, UpdateEvent } from "@detent/entity"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -270,7 +272,7 @@ export class UploadService implements UploadsService {
       const name = `${fileNameOf(batchId)}-${yield* freshNumber}`
       const target = shared === undefined ? localTarget(resolve(join(folder, name))) : sharedTarget(shared, shared.addressOf(name))
       const { path, ...hashed } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes, readOnce.collecting)
-      const remove = Effect.promise(() => files.remove(path))
+      const remove = releasing(path, () => files.remove(path))
       // Removes the file if the claim fails. An error after the claim does not prove that the batch has not begun, so the file stays.
       const batch = yield* Effect.onError(this.#claim({ ...options, kind, batchId, path, hashed }), () => remove)
       const status = yield* this.#begin(batch, hashed)
@@ -292,7 +294,7 @@ export class UploadService implements UploadsService {
     const bytes = Stream.unwrap(
       Effect.map(
         Effect.acquireRelease(Effect.tryPromise({ try: () => localFiles.open(path), catch: unreadable }), (file) =>
-          Effect.promise(() => file.close()),
+          releasing(path, () => file.close()),
         ),
         (file) => Stream.fromAsyncIterable(file.read(0), unreadable),
       ),

@@ -2,9 +2,11 @@
  * The node id of a working process in one workspace. Only one process holds an id at a time. A process that starts after another
  * was killed gets the id of the killed process and resumes its work immediately.
  */
+
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { releasing } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
@@ -26,7 +28,7 @@ export const takeNodeName = (data: string): Effect.Effect<string, WriteFailed, S
     for (let number = 1; ; number++) {
       const lock = yield* Effect.acquireRelease(
         writing(() => tryLock(join(folder, `${number}.lock`))),
-        (held) => Effect.sync(() => held?.close()),
+        (held) => releasing("the name of the node", () => held?.close()),
       )
       if (lock !== undefined) return `${workspace}/${number}`
     }

@@ -3,10 +3,12 @@
  * request; commands that only read do not. Its address is in a file of the workspace; the file of a killed server is ignored. Of the
  * servers that are nodes of a cluster, each has a file of its own, and takes the requests for all instances.
  */
+
 import { createHash, randomBytes } from "node:crypto"
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { releasing } from "@detent/durable/internal"
 import { dataOf, localFolderOf } from "@detent/workspace/DataLocation"
 import { onCommandLine } from "@detent/workspace/ErrorKind"
 import { type SystemName, SystemOff } from "@detent/workspace/errors"
@@ -66,7 +68,7 @@ const announcedIn = (name: string, place: Place, url: string): Effect.Effect<voi
     }
   })
   return Effect.acquireRelease(claim, () =>
-    Effect.sync(() => {
+    releasing(file, () => {
       const own = announcementIn(file)
       if (own?.pid === process.pid && own.url === url) rmSync(file, { force: true })
     }),

@@ -6,31 +6,25 @@ import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
-import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { Connection } from "effect/sql/SqlConnection"
-import * as Sql from "effect/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import pg from "pg"
+import type { ListenerConnection } from "../postgres/PostgresDriver.ts"
+import { type Address, type Resolved, resolve } from "./PgAddress.ts"
+import { codeOf, failure } from "./PgFailure.ts"
 import { type Encoded, encode, oidOf } from "./PgParameters.ts"
 import { PgStatement, type Prepared, type Row, type Wire } from "./PgStatement.ts"
 
-export interface Config {
-  readonly url?: Redacted.Redacted | undefined
-  readonly host?: string | undefined
-  readonly port?: number | undefined
-  readonly database?: string | undefined
-  readonly username?: string | undefined
-  readonly password?: Redacted.Redacted | undefined
-  readonly ssl?: pg.ClientConfig["ssl"] | undefined
+export interface Config extends Address {
   /** Default: 5 seconds. */
   readonly connectTimeout?: Duration.Input | undefined
-  readonly applicationName?: string | undefined
   /** Whether statements are prepared under a name. Not behind a pooler that lends connections by transaction. Default: true. */
   readonly prepare?: boolean | undefined
   /** How many statements it keeps prepared. Default: 100. */
   readonly preparedStatements?: number | undefined
-  /** The longest row that it reads; a longer one fails its statement. Default: 16 MiB. */
+  /** The longest row that it reads, in characters; a longer one fails its statement. Default: 16 Mi. */
   readonly maxMessageSize?: number | undefined
 }
 
@@ -51,17 +45,20 @@ type Client = pg.Client & {
   getTransactionStatus(): "I" | "T" | "E" | null
 }
 
-export class PgConnection implements Connection {
+export class PgConnection implements Connection, ListenerConnection {
   readonly #client: Client
   readonly #config: Config
   readonly #keep: number
   /** By text: a text of the program is the same string each time, and its hash is known. Last used last. */
   readonly #prepared = new Map<string, Array<Prepared>>()
-  readonly #channels = new Map<string, Set<Queue.Queue<Notification, Sql.SqlError>>>()
+  readonly #channels = new Map<string, Set<Queue.Queue<Notification, SqlError>>>()
   #kept = 0
   #names = 0
   #forgotten: Array<string> = []
-  #ended: Sql.SqlError | undefined
+  #ended: SqlError | undefined
+  #active: PgStatement | undefined
+  /** Statements of concurrent fibers of one transaction. */
+  readonly #waiting: Array<PgStatement> = []
   /** Called once, when a pool must not lend it again. */
   onRetire: () => void = () => {}
 
@@ -76,13 +73,13 @@ export class PgConnection implements Connection {
     })
   }
 
-  get ended(): Sql.SqlError | undefined {
+  get ended(): SqlError | undefined {
     return this.#ended
   }
 
-  /** Whether no transaction is open. */
+  /** Whether no transaction is open, and no statement runs that may open one. */
   get isIdle(): boolean {
-    return this.#client.getTransactionStatus() === "I"
+    return this.#active === undefined && this.#client.getTransactionStatus() === "I"
   }
 
   /** Fails everything that waits for it. */
@@ -91,6 +88,8 @@ export class PgConnection implements Connection {
     const error = failure(cause, "query")
     this.#ended = error
     this.#client.connection.stream.destroy()
+    const unfinished = this.#active === undefined ? [] : [this.#active, ...this.#waiting.splice(0)]
+    for (const statement of unfinished) statement.abandon(cause)
     for (const queues of this.#channels.values()) for (const queue of queues) Queue.failCauseUnsafe(queue, Cause.fail(error))
     this.#channels.clear()
     this.onRetire()
@@ -123,57 +122,77 @@ export class PgConnection implements Connection {
     return Effect.map(this.run(sql, params, { asArrays: true, prepare: false }), valuesOf)
   }
 
-  /** Reads all rows first: see the report for what a cursor takes. */
+  /** Reads all rows first. */
   executeStream(sql: string, params: ReadonlyArray<unknown>, transform: Transform) {
     return Stream.fromIterableEffect(this.execute(sql, params, transform))
   }
 
   /** Also after an interruption it returns only when the connection is free again, or ended. */
-  run(sql: string, params: ReadonlyArray<unknown>, options: RunOptions = {}): Effect.Effect<PgStatement, Sql.SqlError> {
-    return Effect.callback<PgStatement, Sql.SqlError>((resume) => {
+  run(sql: string, params: ReadonlyArray<unknown>, options: RunOptions = {}): Effect.Effect<PgStatement, SqlError> {
+    return Effect.callback<PgStatement, SqlError>((resume) => {
       if (this.#ended !== undefined) return resume(Effect.fail(this.#ended))
-      const retry = () => resume(this.run(sql, params, { ...options, prepare: false }))
       let statement: PgStatement
       try {
-        const oids = params.map(oidOf)
-        const values: ReadonlyArray<Encoded> = params.map(encode)
-        const prepared = options.prepare === false || this.#config.prepare === false ? undefined : this.#preparedFor(sql, oids)
-        const forgotten = this.#forgotten
-        this.#forgotten = []
-        const mayRetry = this.isIdle
-        statement = new PgStatement(
-          {
-            text: sql,
-            oids,
-            values,
-            prepared,
-            forgotten,
-            asArrays: options.asArrays === true,
-            longest: this.#config.maxMessageSize ?? 16 * 1024 * 1024,
-          },
-          (error) => {
-            if (error === undefined) return resume(Effect.succeed(statement))
-            if (prepared !== undefined && prepared.columns === undefined) this.#forget(prepared)
-            if (prepared?.columns !== undefined && isStale(error)) {
-              this.#forget(prepared)
-              if (mayRetry) return retry()
-            }
-            resume(Effect.fail(this.#ended ?? failure(error, "query")))
-          },
-        )
+        statement = this.#prepare(sql, params, options, resume)
       } catch (cause) {
         return resume(Effect.fail(failure(cause, "query")))
       }
-      this.#client.query(statement as never)
+      if (this.#active === undefined) this.#start(statement)
+      else this.#waiting.push(statement)
       return this.#abort(statement)
     })
   }
 
+  #prepare(
+    text: string,
+    params: ReadonlyArray<unknown>,
+    options: RunOptions,
+    resume: (effect: Effect.Effect<PgStatement, SqlError>) => void,
+  ): PgStatement {
+    const oids = params.map(oidOf)
+    const values: ReadonlyArray<Encoded> = params.map(encode)
+    const prepared = options.prepare === false || this.#config.prepare === false ? undefined : this.#preparedFor(text, oids)
+    const mayRetry = this.isIdle
+    const statement: PgStatement = new PgStatement(
+      {
+        text,
+        oids,
+        values,
+        prepared,
+        forgotten: this.#forgotten.splice(0),
+        asArrays: options.asArrays === true,
+        longest: this.#config.maxMessageSize ?? 16 * 1024 * 1024,
+      },
+      (error) => {
+        this.#next(statement)
+        if (error === undefined) return resume(Effect.succeed(statement))
+        const isStale = prepared?.columns !== undefined && staleCodes.has(codeOf(error) ?? "")
+        if (prepared !== undefined && (isStale || prepared.columns === undefined)) this.#forget(prepared)
+        if (isStale && mayRetry) return resume(this.run(text, params, { ...options, prepare: false }))
+        resume(Effect.fail(failure(error, "query")))
+      },
+    )
+    return statement
+  }
+
+  #start(statement: PgStatement): void {
+    this.#active = statement
+    this.#client.query(statement as never)
+  }
+
+  /** The statement has ended: the next one begins. */
+  #next(statement: PgStatement): void {
+    if (this.#active !== statement) return
+    this.#active = undefined
+    const next = this.#waiting.shift()
+    if (next !== undefined) this.#start(next)
+  }
+
   /** The queue fails when the connection ends. */
-  listen(channel: string): Effect.Effect<Queue.Dequeue<Notification, Sql.SqlError>, Sql.SqlError, Scope.Scope> {
+  listen(channel: string): Effect.Effect<Queue.Dequeue<Notification, SqlError>, SqlError, Scope.Scope> {
     const name = `"${channel.replaceAll('"', '""')}"`
     return Effect.gen({ self: this }, function* () {
-      const queue = yield* Queue.unbounded<Notification, Sql.SqlError>()
+      const queue = yield* Queue.unbounded<Notification, SqlError>()
       const queues = this.#channels.get(channel) ?? new Set()
       this.#channels.set(channel, queues.add(queue))
       yield* Effect.addFinalizer(() => {
@@ -187,6 +206,10 @@ export class PgConnection implements Connection {
       yield* this.run(`listen ${name}`, [], { prepare: false })
       return queue
     })
+  }
+
+  notify(channel: string, payload: string): Effect.Effect<void, SqlError> {
+    return Effect.asVoid(this.run("select pg_notify($1, $2)::text", [channel, payload]))
   }
 
   #preparedFor(text: string, oids: ReadonlyArray<number>): Prepared {
@@ -218,14 +241,15 @@ export class PgConnection implements Connection {
   /** A late cancellation would hit the next statement, so the connection is not used again. */
   #abort(statement: PgStatement): Effect.Effect<void> {
     return Effect.callback<void>((resume) => {
-      const poll = setInterval(() => statement.isEnded && finish(), 1)
+      const index = this.#waiting.indexOf(statement)
+      if (index >= 0) this.#waiting.splice(index, 1)
+      if (index >= 0 || statement.isEnded) return resume(Effect.void)
       const cancel = setTimeout(() => {
         this.onRetire()
-        sendCancel(this.#client, this.#config)
+        sendCancel(this.#client)
       }, graceMillis)
       const limit = setTimeout(() => this.end(new Error("The server did not cancel a statement")), cancelMillis)
-      const finish = () => {
-        clearInterval(poll)
+      statement.onSettled = () => {
         clearTimeout(cancel)
         clearTimeout(limit)
         resume(Effect.void)
@@ -233,6 +257,9 @@ export class PgConnection implements Connection {
     })
   }
 }
+
+/** The server has lost the statement, or its plan no longer fits the tables. */
+const staleCodes = new Set(["26000", "0A000"])
 
 interface RunOptions {
   readonly prepare?: boolean
@@ -243,59 +270,41 @@ type Transform = (<A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
 
 const valuesOf = ({ rows }: PgStatement) => rows as unknown as ReadonlyArray<ReadonlyArray<unknown>>
 
-/** The server has lost the statement, or its plan no longer fits the tables. */
-const isStale = (error: unknown): boolean => ["26000", "0A000"].includes(codeOf(error) ?? "")
-
-const clientConfig = (config: Config): pg.ClientConfig => ({
-  ...(config.url === undefined ? {} : { connectionString: Redacted.value(config.url) }),
-  ...(config.host === undefined ? {} : { host: config.host }),
-  ...(config.port === undefined ? {} : { port: config.port }),
-  ...(config.database === undefined ? {} : { database: config.database }),
-  ...(config.username === undefined ? {} : { user: config.username }),
-  ...(config.password === undefined ? {} : { password: Redacted.value(config.password) }),
-  ...(config.ssl === undefined ? {} : { ssl: config.ssl }),
-  application_name: config.applicationName ?? "detent",
-  connectionTimeoutMillis: Duration.toMillis(config.connectTimeout ?? "5 seconds"),
-})
-
-/** The address names no user, and neither does the operating system. */
-export class UserMissing extends Error {
-  readonly _tag = "UserMissing"
-  override readonly message = "the address names no user, and neither does USER"
-}
-
-const isUserKnown = ({ url, username }: Config): boolean =>
-  (username ?? process.env["USER"] ?? process.env["USERNAME"]) !== undefined ||
-  (url !== undefined && new URL(Redacted.value(url)).username !== "")
-
 /** Closed with the scope. */
-export const make = (config: Config): Effect.Effect<PgConnection, Sql.SqlError, Scope.Scope> =>
+export const make = (config: Config): Effect.Effect<PgConnection, SqlError, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.callback<PgConnection, Sql.SqlError>((resume) => {
-      let client: Client
-      try {
-        if (!isUserKnown(config)) throw new UserMissing()
-        client = new pg.Client(clientConfig(config)) as Client
-      } catch (cause) {
-        return resume(Effect.fail(failure(cause, "connect")))
-      }
-      // Until it is connected, errors come to the callback too.
-      client.on("error", () => {})
-      client.connect((cause: Error | null) =>
-        resume(cause ? Effect.fail(failure(cause, "connect")) : Effect.succeed(new PgConnection(client, config))),
-      )
-      return Effect.sync(() => client.connection.stream.destroy())
-    }),
+    Effect.suspend(() => connect(config, resolve(config))).pipe(Effect.catchDefect((defect) => Effect.fail(failure(defect, "connect")))),
     (connection) => connection.close,
     { interruptible: true },
   )
 
-const sendCancel = (client: Client, config: Config): void => {
+/** The letter N: the server's first answer if it has no TLS. */
+const refusesTls = 78
+
+const connect = (config: Config, { isTlsOptional, ...address }: Resolved): Effect.Effect<PgConnection, SqlError> =>
+  Effect.callback((resume) => {
+    const client = new pg.Client({
+      ...address,
+      connectionTimeoutMillis: Duration.toMillis(config.connectTimeout ?? "5 seconds"),
+    }) as Client
+    let hasNoTls = false
+    if (isTlsOptional) client.connection.stream.once("data", ([answer]) => (hasNoTls = answer === refusesTls))
+    // Until it is connected, errors come to the callback too.
+    client.on("error", () => {})
+    client.connect((cause: Error | null) => {
+      if (!cause) return resume(Effect.succeed(new PgConnection(client, config)))
+      client.connection.stream.destroy()
+      resume(hasNoTls ? connect(config, { ...address, ssl: false, isTlsOptional: false }) : Effect.fail(failure(cause, "connect")))
+    })
+    return Effect.sync(() => client.connection.stream.destroy())
+  })
+
+const sendCancel = (client: Client): void => {
   const { host, port, processID, secretKey } = client
   const wire = new pg.Connection({ ssl: client.ssl } as pg.ConnectionConfig) as unknown as CancelWire
   const send = () => wire.cancel(processID, secretKey)
   wire.on("error", () => {})
-  wire.on("connect", () => (config.ssl === undefined && !client.ssl ? send() : wire.requestSsl()))
+  wire.on("connect", () => (client.ssl ? wire.requestSsl() : send()))
   wire.on("sslconnect", send)
   wire.connect(...((host.startsWith("/") ? [`${host}/.s.PGSQL.${port}`] : [port, host]) as [number, string]))
   setTimeout(() => wire.stream.destroy(), cancelMillis).unref()
@@ -307,33 +316,4 @@ interface CancelWire {
   connect(port: number, host: string): void
   cancel(processID: number, secretKey: number): void
   requestSsl(): void
-}
-
-const codeOf = (cause: unknown): string | undefined => {
-  const code = (cause as { readonly code?: unknown } | undefined)?.code
-  return typeof code === "string" ? code : undefined
-}
-
-/** Errors of the server have a severity; the others are of the connection, or of the parameters. */
-const failure = (cause: unknown, operation: "connect" | "query"): Sql.SqlError => {
-  const message = cause instanceof Error ? cause.message : "The statement failed"
-  return new Sql.SqlError({ reason: reasonOf(cause, { cause, message, operation }) })
-}
-
-const reasonOf = (cause: unknown, props: { readonly cause: unknown; readonly message: string; readonly operation: string }) => {
-  const code = codeOf(cause)
-  if (cause instanceof TypeError || cause instanceof RangeError) return new Sql.UnknownError(props)
-  if ((cause as { readonly severity?: unknown } | undefined)?.severity === undefined || code === undefined)
-    return new Sql.ConnectionError(props)
-  if (code.startsWith("08")) return new Sql.ConnectionError(props)
-  if (code.startsWith("28")) return new Sql.AuthenticationError(props)
-  if (code === "42501") return new Sql.AuthorizationError(props)
-  if (code.startsWith("42")) return new Sql.SqlSyntaxError(props)
-  if (code === "23505") return new Sql.UniqueViolation({ ...props, constraint: (cause as { constraint?: string }).constraint ?? "unknown" })
-  if (code.startsWith("23")) return new Sql.ConstraintError(props)
-  if (code === "40P01") return new Sql.DeadlockError(props)
-  if (code === "40001") return new Sql.SerializationError(props)
-  if (code === "55P03") return new Sql.LockTimeoutError(props)
-  if (code === "57014") return new Sql.StatementTimeoutError(props)
-  return new Sql.UnknownError(props)
 }

@@ -53,11 +53,16 @@ export const oidOf = (value: unknown): number => {
   throw new TypeError(`a ${typeof value} is not a parameter of PostgreSQL: give JSON with sql.json`)
 }
 
+/** From narrow to wide: each value of one is a value of the next. */
+const numbers = [oids.int4, oids.int8, oids.float8]
+
+/** PostgreSQL derives the type of an array without elements from the statement. */
 const arrayOidOf = (values: ReadonlyArray<unknown>): number => {
-  const kinds = new Set(values.filter(Predicate.isNotNullish).map((value) => oidOf(value) || oids.text))
-  const [kind] = kinds
-  const oid = kind === undefined || kinds.size > 1 ? undefined : arrayOids[kind]
-  if (oid === undefined) throw new TypeError("the elements of an array must be values of one type, and at least one of them not null")
+  const kinds = [...new Set(values.filter(Predicate.isNotNullish).map((value) => oidOf(value) || oids.text))]
+  if (kinds.length === 0) return 0
+  const widest = kinds.every((kind) => numbers.includes(kind)) ? numbers.findLast((kind) => kinds.includes(kind)) : undefined
+  const oid = arrayOids[widest ?? (kinds.length === 1 ? (kinds[0] ?? 0) : 0)]
+  if (oid === undefined) throw new TypeError("the elements of an array are values of one type")
   return oid
 }
 

@@ -3,6 +3,7 @@
  * parameters have types, a prepared statement is described once and not at every execution, and rows are read without a Result.
  */
 import pg from "pg"
+import { AnswerUnreadable } from "./PgFailure.ts"
 import type { Encoded } from "./PgParameters.ts"
 
 export type Row = Record<string, unknown>
@@ -26,7 +27,13 @@ const noColumns: Columns = { names: [], parsers: [], widths: [] }
 
 /** The part of node-postgres's connection that a statement needs. */
 export interface Wire {
-  readonly stream: { cork(): void; uncork(): void; destroy(): void }
+  once(event: "readyForQuery", listener: () => void): void
+  readonly stream: {
+    cork(): void
+    uncork(): void
+    destroy(): void
+    once(event: "data", listener: (chunk: Uint8Array) => void): void
+  }
   parse(message: { name: string; text: string; types: ReadonlyArray<number> }): void
   bind(message: { portal: string; statement: string; values: ReadonlyArray<Encoded> }): void
   describe(message: { type: "P"; name: string }): void
@@ -61,6 +68,8 @@ export interface StatementInput {
 export class PgStatement {
   readonly #input: StatementInput
   readonly #onEnd: (error: unknown) => void
+  /** Called after that, when it is to be known that the connection no longer works for it. */
+  onSettled: () => void = () => {}
   #columns: Columns
   #problem: unknown
   isEnded = false
@@ -103,11 +112,11 @@ export class PgStatement {
     const { names, parsers, widths } = this.#columns
     try {
       if (lengthOf(fields, widths) > this.#input.longest)
-        throw Object.assign(new RangeError("a row is longer than the client reads"), { _tag: "PgProtocolParseError" })
+        throw new AnswerUnreadable(`a row is longer than the ${this.#input.longest} characters that the client reads`)
       const values = fields.map((text, index) => (text === null ? null : parsers[index]?.(text)))
       this.rows.push(this.#input.asArrays ? values : rowOf(names, values))
-    } catch (problem) {
-      this.#problem ??= problem
+    } catch (cause) {
+      this.#problem ??= cause instanceof AnswerUnreadable ? cause : new AnswerUnreadable("a value cannot be decoded", { cause })
     }
   }
 
@@ -122,8 +131,16 @@ export class PgStatement {
     this.#end(this.#problem)
   }
 
-  handleError(error: unknown): void {
-    this.#end(error)
+  /** After an error of the server, the connection is free when the server says so: until then its state of transaction is the former one. */
+  handleError(error: unknown, wire: Wire): void {
+    this.#problem = error
+    if (error instanceof pg.DatabaseError) wire.once("readyForQuery", () => this.#end(error))
+    else this.#end(error)
+  }
+
+  /** The connection has ended. What the server has said before is the better reason. */
+  abandon(cause: unknown): void {
+    this.#end(this.#problem ?? cause)
   }
 
   handleEmptyQuery(): void {}
@@ -138,6 +155,7 @@ export class PgStatement {
     if (this.isEnded) return
     this.isEnded = true
     this.#onEnd(error)
+    this.onSettled()
   }
 }
 

@@ -11,7 +11,7 @@ import { isSqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
-import { RowProblem } from "../store/StoreFailure.ts"
+import { defectsAsFailures, RowProblem } from "../store/StoreFailure.ts"
 import { batchOf } from "./EntryBatch.ts"
 import type { EventDialect } from "./EventDialect.ts"
 import { EntryUnreadable } from "./errors.ts"
@@ -234,10 +234,7 @@ const isOneOf = ({ sql, elements }: EventDialect, keys: ReadonlyArray<Entry>): F
 
 /** Turns thrown failures of the database and of rows into typed failures. */
 export const typed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
-  Effect.catchDefect(
-    effect,
-    (defect): Effect.Effect<never, StoreError> => (isStoreError(defect) ? Effect.fail(defect) : Effect.die(defect)),
-  )
+  defectsAsFailures(isStoreError)(effect)
 
 export const isStoreError = (cause: unknown): cause is StoreError =>
   isSqlError(cause) || cause instanceof RowProblem || cause instanceof EntryUnreadable

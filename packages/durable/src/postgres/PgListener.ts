@@ -12,16 +12,14 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Predicate from "effect/Predicate"
 import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type * as PgClient from "../driver/PgClient.ts"
-import * as PgConnection from "../driver/PgConnection.ts"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { Wakeup } from "../runtime/Wakeup.ts"
+import { driverOf, type ListenerConnection, type PostgresDriver } from "./PostgresDriver.ts"
 
 /** PostgreSQL allows less than 8,000 bytes per payload. */
 export const payloadLimit = 7000
@@ -50,17 +48,13 @@ export interface PgListenerService {
 
 export class PgListener extends Context.Service<PgListener, PgListenerService>()("@detent/durable/postgres/PgListener") {}
 
-type ListeningClient = SqlClient & Pick<PgClient.PgClient, "config" | "listen">
-
-const canListen = (client: SqlClient): client is ListeningClient =>
-  Predicate.hasProperty(client, "listen") && Predicate.hasProperty(client, "config") && Predicate.isObject(client.config)
-
 /** The listener of a client: the one in the context if it is of this client, otherwise a new one. */
 export const listenerOf = (client: SqlClient): Effect.Effect<PgListenerService, never, Scope.Scope> =>
   Effect.gen(function* () {
     const known = Option.getOrUndefined(yield* Effect.serviceOption(PgListener))
     if (known?.client === client) return known
-    return { client, subscribe: canListen(client) ? yield* makeListener(client) : undefined }
+    const driver = driverOf(client)
+    return { client, subscribe: driver === undefined ? undefined : yield* makeListener(driver) }
   })
 
 /** The store and the domain events provide this same layer: layers are built once, so both get the same listener. */
@@ -74,7 +68,7 @@ const longestBackoff = 1000
 
 /** The heartbeat's default: every 15 seconds, answered within 5. */
 export const makeListener = (
-  client: ListeningClient,
+  driver: Pick<PostgresDriver, keyof ListenerConnection | "openListener">,
   heartbeat: Heartbeat = { every: "15 seconds", patience: "5 seconds" },
 ): Effect.Effect<Subscribe, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -85,13 +79,11 @@ export const makeListener = (
     const beats = `detent_beat_${(yield* Random.nextInt) >>> 0}`
     const subscribersOf = (channel: string): ReadonlyArray<Subscriber> => [...(channels.get(channel) ?? [])]
 
-    const open = Effect.gen(function* () {
-      // A separate connection: one of the pool would be missing there, and a pool of one would be left without any.
-      return yield* PgConnection.make({ ...client.config, applicationName: `${client.config.applicationName ?? "detent"} listener` })
-    })
+    // A connection of the pool would be missing there, and a pool of one would be left without any.
+    const open: Effect.Effect<ListenerConnection, SqlError, Scope.Scope> = driver.openListener ?? Effect.succeed(driver)
 
     /** Fails when the connection does. */
-    const receive = (notifications: Queue.Dequeue<PgConnection.Notification, SqlError>, heard: (payload: string) => void) =>
+    const receive = (notifications: Queue.Dequeue<{ readonly payload: string }, SqlError>, heard: (payload: string) => void) =>
       Effect.forever(Effect.map(Queue.take(notifications), ({ payload }) => heard(payload)))
 
     const turn = (works: Effect.Effect<void>) =>
@@ -99,7 +91,7 @@ export const makeListener = (
         if (channels.size === 0) yield* added.wait(Number.POSITIVE_INFINITY)
         const connection = yield* open
         const ended = yield* Deferred.make<never, SqlError>()
-        const receiveScoped = (notifications: Queue.Dequeue<PgConnection.Notification, SqlError>, heard: (payload: string) => void) =>
+        const receiveScoped = (notifications: Queue.Dequeue<{ readonly payload: string }, SqlError>, heard: (payload: string) => void) =>
           Effect.forkScoped(Effect.onExit(receive(notifications, heard), (exit) => Deferred.done(ended, exit)))
 
         let beat: Deferred.Deferred<void, SqlError> | undefined
@@ -109,7 +101,7 @@ export const makeListener = (
           const answered = Deferred.makeUnsafe<void, SqlError>()
           beat = answered
           // Forked, so that the timeout does not interrupt it: the interruption would wait for an answer of the connection.
-          const asking = connection.run("select pg_notify($1, '')::text", [beats])
+          const asking = connection.notify(beats, "")
           yield* Effect.forkScoped(Effect.tapError(asking, (error) => Deferred.fail(answered, error)))
           yield* Effect.timeout(Deferred.await(answered), heartbeat.patience)
         })

@@ -1,7 +1,7 @@
 /** Explains why a PostgreSQL server cannot be used, by the error codes of the operating system and of the server. */
 import * as Predicate from "effect/Predicate"
 import { isSqlError } from "effect/sql/SqlError"
-import { UserMissing } from "../driver/PgConnection.ts"
+import { AddressInvalid, UserUnknown } from "../driver/PgAddress.ts"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 const starting = "start PostgreSQL there, or correct the address"
@@ -20,6 +20,15 @@ const nextSteps: { readonly [code: string]: string } = {
   "42501": "let the user create a schema in the database",
   "53300": "give this store fewer connections (maxConnections), or PostgreSQL more (max_connections)",
   "57P03": "wait until PostgreSQL has started, and try again",
+  ...Object.fromEntries(
+    [
+      "SELF_SIGNED_CERT_IN_CHAIN",
+      "DEPTH_ZERO_SELF_SIGNED_CERT",
+      "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+    ].map((code) => [code, "give the certificate of the server's authority as sslrootcert in the address"]),
+  ),
+  ERR_TLS_CERT_ALTNAME_INVALID: "name the host as its certificate does, or set sslmode=verify-ca in the address",
 }
 
 export const explainPostgres = (url: string): Explain => {
@@ -32,7 +41,10 @@ export const explainPostgres = (url: string): Explain => {
   const place = placeOf(new URL(url))
   return (error) => {
     const cause = causeOf(error)
-    if (cause instanceof UserMissing) return new StoreNotOpened({ store: "PostgreSQL", place, ...withoutUser })
+    if (cause instanceof UserUnknown)
+      return new StoreNotOpened({ store: "PostgreSQL", place, problem: cause.message, nextStep: namingUser })
+    if (cause instanceof AddressInvalid)
+      return new StoreNotOpened({ store: "PostgreSQL", place, problem: cause.message, nextStep: "correct the address" })
     const code = Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
     const isConnecting = isSqlError(error) && error.reason.operation === "connect"
     const nextStep = nextSteps[code] ?? (isConnecting ? reaching : undefined)
@@ -40,11 +52,7 @@ export const explainPostgres = (url: string): Explain => {
   }
 }
 
-/** The client uses the user of the operating system if the address names none. */
-const withoutUser = {
-  problem: "the address names no user, and neither does USER",
-  nextStep: "name one, such as postgres://user@localhost:5432/orders",
-}
+const namingUser = "name one, such as postgres://user@localhost:5432/orders"
 
 const placeOf = ({ hostname, port, pathname, username }: URL): string => {
   const database = pathname === "" || pathname === "/" ? `/${username}` : pathname

@@ -228,7 +228,7 @@ const openEach = (
 ): Effect.Effect<ReadonlyArray<OpenedInstance>, SqlError | RowProblem> =>
   Effect.catch(failingTyped(Effect.map(openRows(dialect, keys), (rows) => rows.map(openedOrHeld))), (error) => {
     const [only] = keys
-    if (!isUnreadable(error) || only === undefined) return Effect.fail(error)
+    if (!isUnreadable(dialect.sql, error) || only === undefined) return Effect.fail(error)
     if (keys.length === 1) return Effect.succeed([unreadable(only, `it cannot be read: ${error.message}`)])
     const half = Math.ceil(keys.length / 2)
     const parts = Effect.forEach([keys.slice(0, half), keys.slice(half)], (part) => openEach(dialect, part))

@@ -4,16 +4,15 @@ import { MigrationError } from "effect/sql/Migrator"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSqlError } from "effect/sql/SqlError"
+import { defectsAsFailures } from "../store/StoreFailure.ts"
 import { type Row, wholeOf } from "./Row.ts"
 
 /** The steps of one part of the package, by names that begin with their number. */
 export type Migrations = Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>
 
-/** Effect SQL reports failed migrations and failed COMMITs as defects. The caller that opens a store can act on both. */
-export const migrating = <A, R>(effect: Effect.Effect<A, MigrationError | SqlError, R>): Effect.Effect<A, MigrationError | SqlError, R> =>
-  Effect.catchDefect(effect, (defect) =>
-    isSqlError(defect) || defect instanceof MigrationError ? Effect.fail(defect) : Effect.die(defect),
-  )
+/** A client may report a transaction that cannot be ended as a defect. The caller that opens a store can act on it. */
+export const migrating: <A, R>(effect: Effect.Effect<A, MigrationError | SqlError, R>) => Effect.Effect<A, MigrationError | SqlError, R> =
+  defectsAsFailures((defect) => isSqlError(defect) || defect instanceof MigrationError)
 
 /**
  * Whether all migrations have run. Only reads, so that a process can start while another one holds a lock: a dump of PostgreSQL locks every

@@ -33,7 +33,7 @@ const clock = Clock.Clock.defaultValue()
 const nowMillis = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 /** Tries again while another process holds the write lock. SQLite has then executed nothing. */
-export const retryWhileLocked = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, E | SqlError, R> =>
+const retryWhileLocked = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, E | SqlError, R> =>
   Effect.catch(effect, (error) =>
     isSqlError(error) && isLockedElsewhere(error) ? waitAndRetry(effect, error, nowMillis() + patienceMillis, 1) : Effect.fail(error),
   )
@@ -55,47 +55,29 @@ const waitAndRetry = <A, E, R>(
     return Effect.andThen(pause, again)
   })
 
-/** The waiting connections, and the plain connection behind each. */
-const plainConnections = new WeakMap<Connection, Connection>()
-
-/** The connection without the waiting: for statements inside a transaction that holds the write lock already. */
-export const plainConnection = (connection: Connection): Connection => plainConnections.get(connection) ?? connection
-
-/** Runs statements that end in a commit, and succeeds only if the commit is in the file. */
-export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-  Effect.suspend(() => {
-    if (guard.problem !== undefined) return Effect.die(guard.problem)
-    return Effect.tap(effect, () => Effect.sync(() => guard.check()))
-  })
-
-/** In a transaction, the connection waits itself. For a single statement it must not: see `SqliteClient.over`. */
-const guardedConnection = (
-  plain: SqliteClient.SqliteConnection,
-  guard: FileGuard | undefined,
-  wait: <A>(effect: Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>,
-): Connection => {
-  /** Reads from a replaced file must not confirm writes to the original one. */
-  const waitingFor = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-    Effect.suspend(() => (guard?.problem === undefined ? wait(effect) : Effect.die(guard.problem)))
-  const waiting: Connection = {
-    execute: (sql, parameters, transformRows) => waitingFor(plain.execute(sql, parameters, transformRows)),
-    executeRaw: (sql, parameters) => waitingFor(plain.executeRaw(sql, parameters)),
-    executeValues: (sql, parameters) => waitingFor(plain.executeValues(sql, parameters)),
-    executeValuesUnprepared: (sql, parameters) => waitingFor(plain.executeValuesUnprepared(sql, parameters)),
-    executeUnprepared: (sql, parameters, transformRows) => {
-      const executed = waitingFor(plain.executeUnprepared(sql, parameters, transformRows))
-      // SQLite has rolled back by itself, as it does when the disk is full: the failure that caused it is the one to report.
-      if (sql === "ROLLBACK") return Effect.catch(executed, (error) => (plain.isTransaction ? Effect.fail(error) : Effect.succeed([])))
-      // The application's own transactions end with this statement.
-      return guard !== undefined && sql === "COMMIT" ? guarded(guard, executed) : executed
+/** A commit succeeds only if it is in the file, and after that has been replaced, no statement does: reads must not confirm lost writes. */
+const guardedConnection = (plain: Connection, guard: FileGuard): Connection => {
+  const guarded = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+    Effect.suspend(() => (guard.problem === undefined ? effect : Effect.die(guard.problem)))
+  return {
+    execute: (sql, parameters, transformRows) => {
+      const executed = guarded(plain.execute(sql, parameters, transformRows))
+      return sql === "COMMIT" ? Effect.tap(executed, () => Effect.sync(() => guard.check())) : executed
     },
+    executeRaw: (sql, parameters) => guarded(plain.executeRaw(sql, parameters)),
+    executeValues: (sql, parameters) => guarded(plain.executeValues(sql, parameters)),
+    executeValuesUnprepared: (sql, parameters) => guarded(plain.executeValuesUnprepared(sql, parameters)),
+    executeUnprepared: (sql, parameters, transformRows) => guarded(plain.executeUnprepared(sql, parameters, transformRows)),
     executeStream: (sql, parameters, transformRows) => plain.executeStream(sql, parameters, transformRows),
   }
-  plainConnections.set(waiting, plain)
-  return waiting
 }
 
-/** The client would switch to WAL before there is a busy_timeout, and fail when another process is starting too. */
+/**
+ * A transaction begins with the write lock. SQLite would take it at the first write otherwise, and refuse it immediately, without waiting, when
+ * another process has written since the transaction began to read. One that only reads can be begun by `BeginTransaction` with BEGIN.
+ *
+ * The client would switch to WAL before there is a busy_timeout, and fail when another process is starting too.
+ */
 const make = (
   filename: string,
   guard: FileGuard | undefined,
@@ -103,9 +85,8 @@ const make = (
   Effect.gen(function* () {
     const config = { filename, disableWAL: true }
     const plain = yield* SqliteClient.open(config)
-    const waiting = guardedConnection(plain, guard, retryWhileLocked)
-    const once = guardedConnection(plain, guard, (effect) => effect)
-    return yield* SqliteClient.over(waiting, plain, config, (lend) => (f) => retryWhileLocked(lend(() => f(once))))
+    const connection = guard === undefined ? plain : guardedConnection(plain, guard)
+    return yield* SqliteClient.over(connection, plain, config, { begin: "BEGIN IMMEDIATE", waiting: retryWhileLocked })
   })
 
 /** Opens the file. Also provides its guard, unless the database has no file. */

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { MigrationError } from "effect/sql/Migrator"
 import * as Migrator from "effect/sql/Migrator"
-import { SqlClient } from "effect/sql/SqlClient"
+import { BeginTransaction, SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { areDone, type Migrations, migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
@@ -44,10 +44,12 @@ const migrateOnce = (table: string, migrations: Migrations) =>
       created_at datetime not null default current_timestamp,
       name varchar(255) not null
     )`)
-    // A write that changes nothing takes the write lock, and waits for it. Without it, two processes would both read that no migration has
-    // run, and the second could no longer write.
-    const lock = sql.unsafe(`delete from ${table} where migration_id < 0`)
-    yield* sql.withTransaction(Effect.andThen(lock, Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })))
+    // With the write lock from the begin: two processes would both read that no migration has run, and the second could no longer write.
+    yield* Effect.provideService(
+      sql.withTransaction(Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })),
+      BeginTransaction,
+      "BEGIN IMMEDIATE",
+    )
   })
 
 export const migrate = migrateTables("detent_migrations", {

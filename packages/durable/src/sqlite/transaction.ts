@@ -1,16 +1,12 @@
-/**
- * A write transaction on SQLite. `withTransaction` of Effect SQL begins without the write lock and asks for it at the first
- * write, which SQLite refuses immediately, without waiting, when another process wrote in between. BEGIN IMMEDIATE waits.
- */
+/** A write transaction on SQLite, and its statements on the connection itself. It begins with the write lock, also on a client of the user. */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
-import type { SqlClient } from "effect/sql/SqlClient"
+import { BeginTransaction, type SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Row } from "../sql/Row.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
-import type { FileGuard } from "./FileGuard.ts"
-import { guarded, plainConnection, retryWhileLocked } from "./WaitingClient.ts"
 
 type Parameters = ReadonlyArray<string | number | null>
 
@@ -31,18 +27,13 @@ export interface InsertedRows {
 
 export type Transact = <A>(use: (run: Run) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
 
-/** While another process has the write lock, the connection is free for reading. */
+/** Inside a transaction of the application it becomes a part of that. */
 export const makeTransact =
-  (sql: SqlClient, guard: FileGuard | undefined): Transact =>
+  (sql: SqlClient): Transact =>
   (use) =>
-    Effect.flatMap(Effect.serviceOption(sql.transactionService), (current) => {
-      // Inside a transaction of the application this becomes a part of it.
-      if (current._tag === "Some") return sql.withTransaction(Effect.suspend(() => use(runOn(current.value[0]))))
-      const once = Effect.scoped(
-        Effect.flatMap(sql.reserve, (connection) => Effect.uninterruptible(wrapped(runOn(plainConnection(connection)), use))),
-      )
-      return guard === undefined ? retryWhileLocked(once) : guarded(guard, retryWhileLocked(once))
-    })
+    sql
+      .withTransaction(Effect.flatMap(Effect.serviceOption(sql.transactionService), (current) => use(runOn(Option.getOrThrow(current)[0]))))
+      .pipe(Effect.provideService(BeginTransaction, "BEGIN IMMEDIATE"), Effect.withTracerEnabled(false))
 
 const runOn = (connection: Connection): Run =>
   Object.assign((statement: string, parameters: Parameters) => connection.execute(statement, parameters, undefined), {
@@ -75,17 +66,4 @@ export const tellsChanges = (sql: SqlClient): Effect.Effect<boolean, SqlError> =
       yield* connection.executeRaw("drop table temp.detent_probe", [])
       return Predicate.hasProperty(result, "changes") && Number(result.changes) === 0 && Predicate.hasProperty(result, "lastInsertRowid")
     }),
-  )
-
-const wrapped = <A>(run: Run, use: (run: Run) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-  Effect.andThen(
-    run("begin immediate", []),
-    Effect.onError(
-      Effect.tap(
-        Effect.suspend(() => use(run)),
-        run("commit", []),
-      ),
-      // The first failure is reported. A rollback can only fail because there is nothing to roll back.
-      () => Effect.ignore(run("rollback", [])),
-    ),
   )

@@ -1,9 +1,12 @@
 /** Turns failures of a database into `PersistenceFailed`, and recognises those that the content of one commit caused. */
 import { PersistenceFailed } from "@detent/machine"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSqlError } from "effect/sql/SqlError"
+import { driverOf } from "../postgres/PostgresDriver.ts"
 import type { Commit, InstanceKey } from "./Commit.ts"
 
 interface RowProblemOptions extends ErrorOptions {
@@ -42,14 +45,32 @@ export const persisting =
  */
 export const failingTyped = <A, R>(effect: Effect.Effect<A, SqlError | RowProblem, R>): Effect.Effect<A, SqlError | RowProblem, R> =>
   effect.pipe(
-    Effect.catchDefect((defect) => (isSqlError(defect) || defect instanceof RowProblem ? Effect.fail(defect) : Effect.die(defect))),
+    defectsAsFailures((defect) => isSqlError(defect) || defect instanceof RowProblem),
     Effect.tapError((error) => (isSqlError(error) && error.reason._tag === "ConnectionError" ? Effect.yieldNow : Effect.void)),
   )
 
+/**
+ * Turns defects of the database into failures. A client reports a ROLLBACK that failed as a defect beside the failure of the transaction,
+ * which stays the failure of the effect then; and an interrupted one stays interrupted.
+ */
+export const defectsAsFailures =
+  <F>(isOfDatabase: (defect: unknown) => defect is F) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | F, R> =>
+    Effect.catchCause(effect, (cause): Effect.Effect<never, E | F> => {
+      const defects = cause.reasons.filter(Cause.isDieReason).map(({ defect }) => defect)
+      const [first] = defects
+      if (first === undefined || !defects.every(isOfDatabase)) return Effect.failCause(cause)
+      const others = cause.reasons.filter((reason) => !Cause.isDieReason(reason))
+      return others.length === 0 ? Effect.fail(first as F) : Effect.failCause(Cause.fromReasons(others))
+    })
+
 /** Whether the database has answered, but the answer cannot be read: it is too large for the client, or a row cannot be decoded. */
-export const isUnreadable = (error: SqlError | RowProblem): boolean => {
+export const isUnreadable = (client: SqlClient, error: SqlError | RowProblem): boolean => {
   if (!isSqlError(error)) return !error.isUnwritable
+  const driver = driverOf(client)
+  if (driver?.isUnreadable !== undefined) return driver.isUnreadable(error)
   const { cause } = error.reason
+  // Of `@effect/sql-pg`.
   return Predicate.hasProperty(cause, "_tag") && cause._tag === "PgProtocolParseError"
 }
 

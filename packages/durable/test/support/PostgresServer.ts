@@ -22,6 +22,8 @@ const withoutSync = ["-c", "fsync=off", "-c", "full_page_writes=off"]
 export interface LaunchedPostgres {
   readonly url: string
   readonly server: EmbeddedPostgres
+  /** The folder of its data and its configuration. */
+  readonly data: string
   /** Stops it, and its data is gone. */
   readonly remove: () => Promise<void>
 }
@@ -40,8 +42,9 @@ export const launchPostgres = async ({ persistent, flags = [] }: LaunchOptions):
   const port = await freePort()
   const password = randomBytes(16).toString("hex")
   const log: Array<string> = []
+  const data = join(folder, "data")
   const server = new EmbeddedPostgres({
-    databaseDir: join(folder, "data"),
+    databaseDir: data,
     port,
     password,
     persistent,
@@ -62,10 +65,10 @@ export const launchPostgres = async ({ persistent, flags = [] }: LaunchOptions):
     await remove()
     throw new Error(`PostgreSQL for tests did not start:\n${log.join("")}`, { cause })
   }
-  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, server, remove }
+  return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, server, data, remove }
 }
 
-const freePort = (): Promise<number> =>
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once("error", reject)

@@ -2,7 +2,9 @@
  * The batch machine with its stages, which run in the batch's process or are dispatched to others. An error that ends a stage becomes
  * the batch's failure.
  */
+
 import type { ReadError } from "@detent/durable"
+import { defectsAsFailures } from "@detent/durable/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -178,7 +180,7 @@ export const dispatchStage = (state: Dispatched) =>
 const persistently = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
   effect.pipe(
     // The event log reports database errors as defects.
-    Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+    defectsAsFailures(isSqlError),
     Effect.tapError((error) =>
       isTransient(error) ? Effect.logWarning(`tasks were not enqueued, and are enqueued again: ${String(error)}`) : Effect.void,
     ),

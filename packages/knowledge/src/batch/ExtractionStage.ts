@@ -1,4 +1,5 @@
 /** Extracts the documents of a batch concurrently, each as its own run, and applies the failure policy. */
+import { defectsAsFailures } from "@detent/durable/internal"
 import type { SendError } from "@detent/machine"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -304,7 +305,7 @@ export const startReport = (
     }).pipe(
       one.withPermit,
       // Events that were stored before the outage are found in the log, so a retry does not publish them again.
-      Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+      defectsAsFailures(isSqlError),
       Effect.retry({ schedule: patienceOf(defaultPatience), while: ({ _tag }) => outages.has(_tag) }),
     )
 

@@ -6,6 +6,7 @@
 import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { releasing } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -92,7 +93,7 @@ const keep = (options: LineSortOptions, batches: Batches): Effect.Effect<Part, S
 const openedPart = (options: LineSortOptions): Effect.Effect<Part, SortFailed, Scope.Scope> =>
   Effect.acquireRelease(
     attempt(() => openPart(options.folder)),
-    (part) => Effect.promise(() => part.close()),
+    (part) => releasing("a temporary file", () => part.close()),
   )
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: (cause) => new SortFailed({ cause }) })

@@ -3,7 +3,9 @@
  * a document in one graph: another batch that finds the fact in the same version finds the decision too. A later version gets a copy of
  * the decision where the same words state the same fact.
  */
+
 import { OwnTables } from "@detent/durable"
+import { defectsAsFailures } from "@detent/durable/internal"
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -277,11 +279,7 @@ const make = (patience: Duration.Input) =>
     const failing =
       (operation: string) =>
       <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, RunStoreFailed> =>
-        effect.pipe(
-          // A COMMIT that fails is reported as a defect.
-          Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
-          Effect.mapError(runStoreFailed(operation)),
-        )
+        effect.pipe(defectsAsFailures(isSqlError), Effect.mapError(runStoreFailed(operation)))
     const patiently = storePatience(patience)
     const reading = <A>(effect: Effect.Effect<A, SqlError>) => patiently(failing("read the review list of")(effect))
     /** For writes that can be repeated when the response to the first attempt was lost. */

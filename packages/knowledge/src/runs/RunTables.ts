@@ -3,6 +3,7 @@
  * SQLite under the same names without it. Migrations run when the tables are first needed, forward only. Tables that an earlier version
  * created in the first schema of the search path are moved.
  */
+import { defectsAsFailures } from "@detent/durable/internal"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -194,11 +195,7 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
       }),
     ),
   )
-}).pipe(
-  Effect.catchDefect((defect) =>
-    isSqlError(defect) || defect instanceof Migrator.MigrationError ? Effect.fail(defect) : Effect.die(defect),
-  ),
-)
+}).pipe(defectsAsFailures((defect) => isSqlError(defect) || defect instanceof Migrator.MigrationError))
 
 // Encoding and decoding rows. An unreadable row is a defect that names its run: no other program writes these tables.
 

@@ -3,11 +3,13 @@
  * link cannot lead out. Writes are atomic: the content is written to a temporary file and synced to disk, then renamed into place
  * under a lock that also covers the precondition.
  */
+
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, unlinkSync, utimesSync } from "node:fs"
 import { type FileHandle, mkdir, open, opendir, realpath, rm, stat } from "node:fs/promises"
 import { dirname, join, relative, resolve, sep } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { releasing } from "@detent/durable/internal"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -91,7 +93,7 @@ const openFile = (uri: StorageUri, path: string) =>
   Effect.gen(function* () {
     const fault = faultOf(uri, "read")
     const handle = yield* Effect.acquireRelease(Effect.tryPromise({ try: () => open(path, "r"), catch: fault }), (handle) =>
-      Effect.promise(() => handle.close()),
+      releasing(path, () => handle.close()),
     )
     const stats = yield* Effect.tryPromise({ try: () => handle.stat({ bigint: true }), catch: fault })
     if (!stats.isFile()) return yield* new BlobNotFound({ uri })
@@ -372,7 +374,7 @@ export const openLock = <E>(path: string, fault: (cause: unknown) => E): Effect.
     const sqlite = yield* Effect.promise(() => import("node:sqlite"))
     const opened = (file: string) => openDatabase(sqlite.DatabaseSync, file)
     const database = yield* Effect.acquireRelease(Effect.try({ try: () => opened(path), catch: fault }), (database) =>
-      Effect.sync(() => database.close()),
+      releasing(path, () => database.close()),
     )
     return {
       hold: (section, fault) =>
@@ -455,7 +457,7 @@ export const openTemporaryFiles = <E>(
         return becomeOwner(folder, lock)
       }, fault),
       ({ name, kept }) =>
-        Effect.sync(() => {
+        releasing(lockPath(folder, name), () => {
           rmSync(lockPath(folder, name), { force: true })
           kept.release()
         }),
@@ -475,7 +477,8 @@ export const openTemporaryFiles = <E>(
               }),
             )
           }),
-          (file) => Effect.promise(() => file.handle.close().finally(() => (file.isMoved ? undefined : rm(file.path, { force: true })))),
+          (file) =>
+            releasing(file.path, () => file.handle.close().finally(() => (file.isMoved ? undefined : rm(file.path, { force: true })))),
         ),
     }
   })

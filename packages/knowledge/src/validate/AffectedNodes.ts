@@ -3,6 +3,7 @@
  * validation results may differ from before. So a batch that adds a hundred facts to a graph of a million is validated by checking a
  * few hundred nodes.
  */
+import { releasing } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -279,7 +280,7 @@ const spilled = <E>(
   Effect.gen(function* () {
     const part = yield* Effect.acquireRelease(
       Effect.tryPromise({ try: () => openPart(), catch: (cause) => new SortFailed({ cause }) }),
-      (opened) => Effect.promise(() => opened.close()),
+      (opened) => releasing("a temporary file", () => opened.close()),
     )
     // An async iteration throws the failure of its stream; any other error is a failure of the file.
     let failure: { readonly error: E } | undefined

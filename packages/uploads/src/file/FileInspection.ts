@@ -1,5 +1,7 @@
 /** Inspects a file before its items are read: whether it exists, its size, its encoding and its layout. */
+
 import { createGunzip } from "node:zlib"
+import { releasing } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import { CollectionLimit, collecting } from "./Collected.ts"
 import { FileBytes } from "./FileBytes.ts"
@@ -61,7 +63,7 @@ export const md5Of = (
     Effect.gen(function* () {
       const bytes = yield* Effect.acquireRelease(
         Effect.sync(() => new FileBytes({ files, path, name, packed: false, limits })),
-        (one) => Effect.promise(() => one.close()),
+        (one) => releasing(path, () => one.close()),
       )
       const kept = yield* collecting<Uint8Array>(keptLimit)
       yield* Effect.tryPromise({

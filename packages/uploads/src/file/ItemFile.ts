@@ -1,4 +1,5 @@
 /** Reads the items of a file a few at a time, from its start or after an item. */
+import { releasing } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { FileBytes } from "./FileBytes.ts"
@@ -50,7 +51,7 @@ export const openItems = ({
     const offset = resumed?.position.offset ?? 0
     const bytes = yield* Effect.acquireRelease(
       Effect.sync(() => new FileBytes({ files, path, name, packed, limits, offset, ...(content === undefined ? {} : { content }) })),
-      (open) => Effect.promise(() => open.close()),
+      (open) => releasing(path, () => open.close()),
     )
     const splitter = new ItemSplitter({
       file: name,

@@ -2,7 +2,9 @@
  * The tables of uploads beside the instances: batches and their positions, the items of their files, and the
  * items themselves. Every operation can be part of one transaction with the engine's `startAll`.
  */
+
 import { OwnTables } from "@detent/durable"
+import { defectsAsFailures } from "@detent/durable/internal"
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -66,14 +68,12 @@ export class UploadStore {
 const failed = (operation: string, cause: unknown): PersistenceFailed =>
   new PersistenceFailed({ machine: "UploadBatch", operation, cause: describe(cause) })
 
-/** Also handles defects, since Effect SQL reports a failed COMMIT as a defect. */
 const persisting = <A, E>(
   operation: string,
   effect: Effect.Effect<A, E | SqlError>,
 ): Effect.Effect<A, Exclude<E, SqlError> | PersistenceFailed> =>
-  Effect.mapError(
-    Effect.catchDefect(effect, (defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
-    (error) => (isSqlError(error) ? failed(operation, error) : (error as Exclude<E, SqlError>)),
+  Effect.mapError(defectsAsFailures(isSqlError)(effect), (error) =>
+    isSqlError(error) ? failed(operation, error) : (error as Exclude<E, SqlError>),
   )
 
 /** Adds the message of the database, which Effect SQL hides behind "failed to execute statement". */

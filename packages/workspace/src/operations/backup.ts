@@ -14,7 +14,7 @@ import { createInterface } from "node:readline"
 import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { CopyFailed, CopyRefused, endClaims, storedCopy } from "@detent/durable/DatabaseCopy"
-import { hasEnded } from "@detent/durable/internal"
+import { hasEnded, releasing } from "@detent/durable/internal"
 import type { AnyUpload } from "@detent/uploads"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -145,7 +145,9 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
       if (!isBucketLocation(data)) yield* trying(restoreNote, () => rm(join(data, restoreNote), { force: true }))
       return { ...manifest, files }
     })
-    const report = yield* Effect.onError(Effect.scoped(restored), () => Effect.promise(() => removeTarget(target, data)))
+    const report = yield* Effect.onError(Effect.scoped(restored), () =>
+      releasing("the database of the failed restore", () => removeTarget(target, data)),
+    )
     if (isBucketLocation(data)) {
       const { warnOfLaterGraphs } = yield* Effect.promise(() => import("./LaterGraphs.ts"))
       yield* warnOfLaterGraphs(data, manifest.createdAt)
@@ -290,7 +292,7 @@ const rowsInto = (
     const working = join(folder, `restoring-${restoringProcess()}.db`)
     yield* Effect.acquireRelease(
       trying("the database", () => copyFile(file, working)),
-      () => Effect.promise(() => removeDatabase(working)),
+      () => releasing(working, () => removeDatabase(working)),
     )
     const source: Database = { _tag: "Sqlite", file: working }
     const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads })
@@ -324,7 +326,7 @@ const longestRestore = 7 * 24 * 3_600_000
 const scratchFolders = Effect.map(
   Effect.acquireRelease(
     trying("the temporary folder", () => mkdtemp(join(tmpdir(), "detent-copy-"))),
-    (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true })),
+    (folder) => releasing(folder, () => rm(folder, { recursive: true, force: true })),
   ),
   (folder) => ({ sourceData: join(folder, "source"), targetData: join(folder, "target") }),
 )
