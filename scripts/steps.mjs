@@ -43,6 +43,7 @@ export function checks() {
     step("lint and format", () => one(run("biome", ["ci", "--error-on-warnings", ...biomeColors]))),
     step("imports", () => one(run("node", ["scripts/check-imports.mjs"]))),
     step("regular expressions", () => one(run("node", ["scripts/patterns/check.mjs"]))),
+    step("uses of Effect", () => one(run("node", ["scripts/check-effect.mjs"]))),
     step("documents", () => one(run("node", ["scripts/check-documents.mjs"]))),
     step("links", () => one(run("node", ["scripts/check-links.mjs"]))),
     step("spelling and words", () => one(run("node", ["scripts/spelling/check.mjs"]))),

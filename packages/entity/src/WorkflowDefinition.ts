@@ -25,7 +25,7 @@ const isDuration = (given: string): boolean =>
 const DurationText = Schema.Union([
   Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
   Schema.String.check(
-    Schema.isPattern(/^\d+(\.\d+)? (milli|second|minute|hour|day|week)s?$/, { expected: 'a duration such as "30 seconds"' }),
+    Schema.isPattern(/^\d+(\.\d+)? (milli|second|minute|hour|day|week)s?$/u, { expected: 'a duration such as "30 seconds"' }),
     Schema.makeFilter(isDuration, { expected: 'a duration such as "30 seconds"' }),
   ),
 ]).annotate({ description: 'Milliseconds, or a text such as "30 seconds".' })

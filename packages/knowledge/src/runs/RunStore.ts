@@ -3,6 +3,7 @@
  * many runs share a transaction.
  */
 
+import { defectsAsFailures } from "@detent/durable/internal"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -14,7 +15,6 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type { MigrationError } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -177,11 +177,7 @@ const make = (patience: Duration.Input) =>
     const failing =
       (operation: string) =>
       <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, RunStoreFailed, R> =>
-        effect.pipe(
-          // A COMMIT that fails is reported as a defect.
-          Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
-          Effect.mapError(runStoreFailed(operation)),
-        )
+        effect.pipe(defectsAsFailures(isSqlError), Effect.mapError(runStoreFailed(operation)))
 
     const patiently = storePatience(patience)
     const reading = <A, R>(effect: Effect.Effect<A, SqlError, R>) => patiently(failing("read")(effect))
@@ -580,10 +576,8 @@ const purgeRuns = (sql: SqlClient, batch: BatchId, kept: ReadonlySet<string>): E
   Effect.gen(function* () {
     const tables = runTables(sql)
     const found = yield* sql<{ readonly run_id: string }>`select run_id from ${tables.runs} where batch_id = ${batch} order by run_id`
-    const [shown, gone] = Arr.partition(
-      found.map(({ run_id }) => run_id),
-      (id) => (kept.has(id) ? Result.succeed(id) : Result.fail(id)),
-    )
+    const ids = found.map(({ run_id }) => run_id)
+    const [shown, gone] = [ids.filter((id) => kept.has(id)), ids.filter((id) => !kept.has(id))]
     yield* Effect.forEach(
       Arr.chunksOf(gone, purgedAtOnce),
       (some) =>

@@ -7,14 +7,14 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 
-export const BatchId = Schema.String.check(Schema.isPattern(/^batch-[a-f0-9]{12}$/)).pipe(Schema.brand("BatchId"))
+export const BatchId = Schema.String.check(Schema.isPattern(/^batch-[a-f0-9]{12}$/u)).pipe(Schema.brand("BatchId"))
 export type BatchId = typeof BatchId.Type
 
-export const DocumentId = Schema.String.check(Schema.isPattern(/^doc-[a-f0-9]{12}$/)).pipe(Schema.brand("DocumentId"))
+export const DocumentId = Schema.String.check(Schema.isPattern(/^doc-[a-f0-9]{12}$/u)).pipe(Schema.brand("DocumentId"))
 export type DocumentId = typeof DocumentId.Type
 
 /** A run's id is a UUID. */
-export const RunId = Schema.String.check(Schema.isPattern(/^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$/)).pipe(
+export const RunId = Schema.String.check(Schema.isPattern(/^[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}$/u)).pipe(
   Schema.brand("RunId"),
 )
 export type RunId = typeof RunId.Type
@@ -23,25 +23,25 @@ export type RunId = typeof RunId.Type
 const isShort = Schema.isMaxLength(200)
 
 /** The name of a graph that collects facts of one subject area: `harbours`, `medical-devices`. */
-export const Namespace = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*$/), isShort).pipe(Schema.brand("Namespace"))
+export const Namespace = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*$/u), isShort).pipe(Schema.brand("Namespace"))
 export type Namespace = typeof Namespace.Type
 
-export const OntologyName = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_-]*$/), isShort).pipe(Schema.brand("OntologyName"))
+export const OntologyName = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_-]*$/u), isShort).pipe(Schema.brand("OntologyName"))
 export type OntologyName = typeof OntologyName.Type
 
 /** The first 16 hex digits of a content's SHA-256. */
-export const ContentHash = Schema.String.check(Schema.isPattern(/^[a-f0-9]{16}$/)).pipe(Schema.brand("ContentHash"))
+export const ContentHash = Schema.String.check(Schema.isPattern(/^[a-f0-9]{16}$/u)).pipe(Schema.brand("ContentHash"))
 export type ContentHash = typeof ContentHash.Type
 
 /** An ontology with a specific content: `football/ontology@a1b2c3d4e5f6a7b8`. */
-export const OntologyVersion = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*\/[a-z][a-z0-9_-]*@[a-f0-9]{16}$/)).pipe(
+export const OntologyVersion = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*\/[a-z][a-z0-9_-]*@[a-f0-9]{16}$/u)).pipe(
   Schema.brand("OntologyVersion"),
 )
 export type OntologyVersion = typeof OntologyVersion.Type
 
 /** The name of an artifact of a run: `batch_0.ttl`, `entity_snapshot_3.json`. */
 export const ArtifactKey = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$/),
+  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$/u),
   Schema.isMaxLength(128),
 ).pipe(Schema.brand("ArtifactKey"))
 export type ArtifactKey = typeof ArtifactKey.Type

@@ -23,7 +23,7 @@ export const keyOfCall = (activity: ActivityName, input: unknown): string => `ca
 
 // The settings: `knowledge.tasks` of `detent.config.ts`, where batches with `dispatch: "tasks"` put their tasks.
 
-const Name = Schema.String.check(Schema.isPattern(/^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,99}$/))
+const Name = Schema.String.check(Schema.isPattern(/^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,99}$/u))
 const Positive = Schema.Int.check(Schema.isGreaterThan(0))
 
 /** An address without user, password, query and fragment. */
@@ -38,7 +38,7 @@ const Address = Schema.String.check(
   ),
 )
 
-const Email = Schema.String.check(Schema.isPattern(/^[^@\s]+@[^@\s]+$/, { expected: "the address of a service account" }))
+const Email = Schema.String.check(Schema.isPattern(/^[^@\s]+@[^@\s]+$/u, { expected: "the address of a service account" }))
 
 const common = {
   /** How many tasks this process runs concurrently. Default: 10. */

@@ -15,13 +15,13 @@ const wholeNumber = (pattern: RegExp, expected: string) =>
 export const pageSize = 100
 
 /** The size of a page. */
-export const PageLimit = wholeNumber(/^([1-9]\d{0,2}|1000)$/, `a whole number from 1 to ${pageLimit}`)
+export const PageLimit = wholeNumber(/^([1-9]\d{0,2}|1000)$/u, `a whole number from 1 to ${pageLimit}`)
 
 /** The maximum number of entries. */
 export const Limit = Schema.optionalKey(PageLimit)
 
 /** The same for pages of short entries. */
-export const LongLimit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,3}|10000)$/, "a whole number from 1 to 10000"))
+export const LongLimit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,3}|10000)$/u, "a whole number from 1 to 10000"))
 
 /** A boolean in a query. */
 export const Flag = Schema.Literals(["true", "false"]).pipe(
@@ -42,7 +42,7 @@ export const pageOf = <Items extends Schema.Struct.Fields, Cursor extends Schema
   Schema.Struct({ ...items, next: Schema.optionalKey(next) })
 
 /** A time in milliseconds since 1970, or another count from 0 on. */
-export const Count = wholeNumber(/^\d{1,15}$/, "a whole number of at least 0")
+export const Count = wholeNumber(/^\d{1,15}$/u, "a whole number of at least 0")
 
 /** Milliseconds since 1970. */
 export const Millis = Schema.Int

@@ -163,7 +163,7 @@ const ReviewCursor = Opaque.pipe(
 
 export const ReviewedFact = ReviewItem.annotate({ identifier: "ReviewedFact" })
 
-const factId = Schema.String.check(Schema.isPattern(/^[a-f0-9]{16}$/, { expected: "the id of a fact, 16 hexadecimal digits" }))
+const factId = Schema.String.check(Schema.isPattern(/^[a-f0-9]{16}$/u, { expected: "the id of a fact, 16 hexadecimal digits" }))
 
 const confidence = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
 

@@ -68,7 +68,7 @@ export const Provenance = Schema.Struct({
 
 const Iri = Schema.String.check(
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what no IRI has.
-  Schema.isPattern(/^[a-zA-Z][a-zA-Z0-9+.-]*:[^\u0000-\u0020<>"{}|^`\\]*$/, { expected: "an absolute IRI" }),
+  Schema.isPattern(/^[a-zA-Z][a-zA-Z0-9+.-]*:[^\u0000-\u0020<>"{}|^`\\]*$/u, { expected: "an absolute IRI" }),
   Schema.isMaxLength(2000),
 )
 

@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import { problems } from "../api/Problem.ts"
 import { liveTopics } from "./LiveFeed.ts"
 
-const topicList = new RegExp(`^(?:${liveTopics.join("|")})(?:,(?:${liveTopics.join("|")})){0,10}$`)
+const topicList = new RegExp(`^(?:${liveTopics.join("|")})(?:,(?:${liveTopics.join("|")})){0,10}$`, "u")
 
 /** Separated by commas. */
 export const Topics = Schema.String.check(Schema.isPattern(topicList, { expected: `one or more of ${liveTopics.join(",")}` }))

@@ -132,7 +132,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       query: {
         force: Schema.optionalKey(Schema.Literals(["true", "false"])),
         kind: Schema.optionalKey(kindParams.kind),
-        md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/, { expected: "an MD5 in hex" }))),
+        md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "an MD5 in hex" }))),
       },
       payload: UploadForm.pipe(HttpApiSchema.asMultipartStream(formLimits)),
       success: UploadStatus.pipe(HttpApiSchema.status(202)),

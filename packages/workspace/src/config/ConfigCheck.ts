@@ -115,7 +115,7 @@ const Settings = struct({
   upcasters: optional(
     Schema.Record(
       Schema.String,
-      Schema.Record(Schema.String.check(Schema.isPattern(/^\d+$/)), struct({ state: optional(upcast), event: optional(upcast) })),
+      Schema.Record(Schema.String.check(Schema.isPattern(/^\d+$/u)), struct({ state: optional(upcast), event: optional(upcast) })),
     ),
   ),
   // Decoded by its own schema, which is loaded only for a configuration with this section.

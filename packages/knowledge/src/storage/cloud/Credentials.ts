@@ -262,7 +262,7 @@ const keyIn = (file: string): Effect.Effect<KeyFile, CredentialsRefused> =>
 
 const otherKinds = "use a machine that has a service account, the key of one, or `gcloud auth application-default login`"
 
-const decodeKind = Schema.decodeOption(Schema.fromJsonString(Schema.Struct({ type: Schema.String.check(Schema.isPattern(/^\w{1,60}$/)) })))
+const decodeKind = Schema.decodeOption(Schema.fromJsonString(Schema.Struct({ type: Schema.String.check(Schema.isPattern(/^\w{1,60}$/u)) })))
 
 /** Detent makes no exchange for credentials of another cloud or account: the message names the kinds it takes. */
 const kindProblem = (text: string): string => {
