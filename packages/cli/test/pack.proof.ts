@@ -38,6 +38,21 @@ const installed = (cwd: string) => {
   return { npm, detent }
 }
 
+/** Another range of Effect, of which the newest version is used, too: for a minor version that is to be accepted next. */
+const next = process.env["DETENT_EFFECT"]
+
+/** The first version of the range that the packages accept, and the newest of it in the registry. */
+const effectVersions = async (): Promise<ReadonlySet<string>> => {
+  const ranges = readdirSync(join(root, "packages")).map(
+    (name) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")).peerDependencies?.effect,
+  )
+  const [range, ...others] = new Set(ranges.filter((one) => one !== undefined))
+  assert.isEmpty(others, "every package accepts the same versions of Effect")
+  const first = /\d+\.\d+\.\d+/.exec(range)?.[0] ?? assert.fail(`no version in ${range}`)
+  const { stdout } = await run("npm", ["view", `effect@${next ?? range}`, "version", "--json"], { cwd: folder, env })
+  return new Set([first, [JSON.parse(stdout)].flat().at(-1)])
+}
+
 describe("packed packages", { timeout: 300_000 }, () => {
   it("are made without a change to the packages of the repository", () => {
     assert.deepStrictEqual(touched, [])
@@ -88,6 +103,30 @@ describe("packed packages", { timeout: 300_000 }, () => {
     }).ended
     assert.strictEqual(old.err, "Detent needs Node 22.19 or later; this is 20.20.2\n")
     assert.strictEqual(old.code, 1)
+  })
+
+  it("work beside the first Effect that they accept, and beside the newest", async () => {
+    const bin = join(root, "packages/cli/bin/detent.mjs")
+    for (const version of await effectVersions()) {
+      const name = `effect-${version}`
+      await run("node", [bin, "init", name, "--packages", tarballs], { cwd: folder, env })
+      const cwd = join(folder, name)
+      const { npm } = installed(cwd)
+      const path = join(cwd, "package.json")
+      const manifest = JSON.parse(readFileSync(path, "utf8"))
+      writeFileSync(path, JSON.stringify({ ...manifest, dependencies: { ...manifest.dependencies, effect: version } }))
+      // The peers of the packages are checked, except for a version that they are to accept next.
+      await npm("install", "--prefer-offline", "--no-audit", "--no-fund", ...(next === undefined ? [] : ["--force"]))
+      assert.strictEqual(JSON.parse(readFileSync(join(cwd, "node_modules/effect/package.json"), "utf8")).version, version)
+      const { stdout } = await npm("ls", "effect", "--all", "--parseable").catch((error) => error)
+      assert.lengthOf(
+        stdout.split("\n").filter((line: string) => /node_modules.effect$/.test(line)),
+        1,
+        "several copies of Effect",
+      )
+      assert.include((await npm("test")).stdout, "pass 2", version)
+      assert.include((await npm("start")).stdout, "order-5: Paid → Shipped", version)
+    }
   })
 
   it("make the next project from the tarballs that the command was installed from", async () => {
