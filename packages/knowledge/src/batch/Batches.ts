@@ -20,8 +20,8 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { streamOnWorkers } from "../document/DocumentReader.ts"
-import { chunkStream } from "../document/Sentences.ts"
 import { addUsage, noUsage, type Usage } from "../extract/Extractor.ts"
+import { chunksOnWorkers } from "../extract/TextOnWorkers.ts"
 import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUnknown } from "../graph/CanonicalGraph.ts"
 import { diffGraphs, type GraphDiff } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
@@ -466,7 +466,7 @@ const estimateDocument = (
   Effect.gen(function* () {
     const storage = yield* Storage
     return yield* streamOnWorkers({ name: sourceUri, contentType }, storage.getStream(sourceUri)).pipe(
-      chunkStream({ size: windowSize, overlap }),
+      chunksOnWorkers(sourceUri, { size: windowSize, overlap }),
       Stream.runFoldEffect(
         (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),
         // Yields before every chunk: the estimate compares its words with all classes of the ontology, and many chunks arrive at once.

@@ -222,6 +222,16 @@ export const chunkStream =
       ),
     )
 
+/** The state of a chunker between two pieces, with which another one resumes. */
+export interface ChunkerState {
+  readonly text: string
+  readonly textStart: number
+  readonly next: number
+  readonly window: ReadonlyArray<Span>
+  readonly repeated: number
+  readonly index: number
+}
+
 /** One document, fed piece by piece. */
 export class Chunker {
   private readonly size: number
@@ -237,10 +247,22 @@ export class Chunker {
   private repeated = 0
   private index = 0
 
-  constructor(options: ChunkingOptions = {}) {
+  constructor(options: ChunkingOptions = {}, resumed?: ChunkerState) {
     const { size, overlap } = sizesOf(options)
     this.size = size
     this.overlap = overlap
+    if (resumed === undefined) return
+    this.text = resumed.text
+    this.textStart = resumed.textStart
+    this.next = resumed.next
+    this.window = [...resumed.window]
+    this.repeated = resumed.repeated
+    this.index = resumed.index
+  }
+
+  get state(): ChunkerState {
+    const { text, textStart, next, window, repeated, index } = this
+    return { text, textStart, next, window, repeated, index }
   }
 
   push(piece: string): ReadonlyArray<Chunk> {

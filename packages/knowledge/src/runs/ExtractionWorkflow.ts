@@ -15,10 +15,9 @@ import * as Stream from "effect/Stream"
 import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import { streamOnWorkers, titleOf, titleWithin } from "../document/DocumentReader.ts"
-import { chunkStream } from "../document/Sentences.ts"
 import type { Chunk } from "../extract/Extractor.ts"
-import { documentLanguage } from "../extract/language/DocumentLanguage.ts"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
+import { chunksOnWorkers, languageOnWorkers } from "../extract/TextOnWorkers.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { detentVocabulary } from "../rdf/Vocabulary.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
@@ -149,7 +148,7 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
         ({ total: before, reading: earlier, known, statements, met: metBefore }, cut) =>
           Effect.gen(function* () {
             const text = passing.takeUntil(endOf(cut))
-            const reading = earlier ?? readingOf(text, passing.declared(), equipment)
+            const reading = earlier ?? (yield* readingOf(run, text, passing.declared(), equipment))
             const total = { ...before, ...reading }
             const chunks = cut.map((chunk) => (reading.language === undefined ? chunk : { ...chunk, language: reading.language }))
             const part = { run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks), text }
@@ -184,10 +183,11 @@ const spoken = (language: string | undefined, unread: DocumentReading["unread"])
 })
 
 /** Detects the language from the text of the first step, which is the same in every execution. */
-const readingOf = (text: string, declared: string | undefined, { ontology, extractor }: Equipment): DocumentReading => {
-  const { language, hasProse } = documentLanguage(text, declared, ontology)
-  return spoken(language, hasProse ? extractor.unread?.(language, ontology) : undefined)
-}
+const readingOf = ({ inputUri }: ExtractionRun, text: string, declared: string | undefined, { ontology, extractor }: Equipment) =>
+  Effect.map(
+    languageOnWorkers(inputUri, text, declared, ontology),
+    ({ language, hasProse }): DocumentReading => spoken(language, hasProse ? extractor.unread?.(language, ontology) : undefined),
+  )
 
 /** In a document with more entities, the further ones may count more than once. */
 const mostMet = 500_000
@@ -290,7 +290,7 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
       const source = { name: run.inputUri, ...(contentType === undefined ? {} : { contentType }) }
       return streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri)), undefined, passing.declare).pipe(
         passing.text,
-        chunkStream({ size: run.config.windowSize, overlap: run.config.overlap }),
+        chunksOnWorkers(run.inputUri, { size: run.config.windowSize, overlap: run.config.overlap }),
       )
     }),
   ) satisfies Stream.Stream<Chunk, unknown, unknown>

@@ -7,6 +7,7 @@ import { serve } from "@detent/durable/Serving"
 
 const kinds: Readonly<Record<string, () => Promise<TaskHandlers>>> = {
   document: async () => (await import("../document/DocumentReader.ts")).tasks,
+  text: async () => (await import("../extract/TextOnWorkers.ts")).tasks,
   ontology: async () => (await import("../ontology/OntologyLoading.ts")).tasks,
   "built-in": async () => (await import("../extract/builtin/BuiltInReader.ts")).makeBuiltInTasks(),
   resolution: async () => (await import("../resolve/ResolvedGraph.ts")).tasks,

@@ -20,24 +20,38 @@ export interface DocumentLanguage {
 /** In words. Less prose than this overrides a declared language by its script only. */
 const overridingWords = 40
 
-export const documentLanguage = (beginning: string, declared: string | undefined, ontology: OntologyIndex): DocumentLanguage => {
-  const prose = proseOf(beginning)
-  return { language: chosen(beginning, prose, declared, ontology), hasProse: prose.trim() !== "" }
+/** The part of the answer that the text alone gives, as plain data. */
+export interface LanguageEvidence extends DocumentLanguage {
+  /** Absent where the keys cannot change the language. */
+  readonly open?: {
+    readonly scores: ReadonlyArray<readonly [language: string, score: number]>
+    /** In the form of `labelKey`, each once. */
+    readonly keys: ReadonlyArray<string>
+  }
 }
 
-const chosen = (text: string, prose: string, declared: string | undefined, ontology: OntologyIndex): string | undefined => {
+export const documentLanguage = (beginning: string, declared: string | undefined, ontology: OntologyIndex): DocumentLanguage =>
+  languageBy(languageEvidence(beginning, declared), ontology)
+
+export const languageEvidence = (beginning: string, declared: string | undefined): LanguageEvidence => {
+  const prose = proseOf(beginning)
+  const hasProse = prose.trim() !== ""
   const tagged = declared === undefined ? undefined : languageOfTag(declared)
   if (tagged !== undefined) {
     const found = prose.split(/\s+/).length >= overridingWords ? detectLanguage(prose) : languageOfScript(prose)
-    return found === undefined || found === "und" ? tagged : found
+    return { language: found === undefined || found === "und" ? tagged : found, hasProse }
   }
-  const found = detectLanguage(text)
-  if (languageOfScript(text) !== undefined) return found
-  const scores = new Map(languageScores(text))
-  const keys = keyScores(text, ontology)
-  if (keys.size === 0) return found
-  for (const [language, score] of keys) scores.set(language, (scores.get(language) ?? 0) + score)
-  return mostLikely(scores) ?? found
+  const language = detectLanguage(beginning)
+  if (languageOfScript(beginning) !== undefined) return { language, hasProse }
+  return { language, hasProse, open: { scores: [...languageScores(beginning)], keys: keysOf(beginning) } }
+}
+
+export const languageBy = ({ language, hasProse, open }: LanguageEvidence, ontology: OntologyIndex): DocumentLanguage => {
+  const byKeys = open === undefined ? new Map<string, number>() : keyScores(open.keys, ontology)
+  if (open === undefined || byKeys.size === 0) return { language, hasProse }
+  const scores = new Map(open.scores)
+  for (const [one, score] of byKeys) scores.set(one, (scores.get(one) ?? 0) + score)
+  return { language: mostLikely(scores) ?? language, hasProse }
 }
 
 /** The score of a key that is a label in one language alone. */
@@ -48,8 +62,10 @@ const mostKeys = 500
 const longestKey = 48
 
 /** The keys of lines such as `name: value`, `- name = value`. */
-function* keysOf(text: string): Generator<string> {
+const keysOf = (text: string): ReadonlyArray<string> => {
+  const keys = new Set<string>()
   for (const { 0: line } of text.matchAll(/.+/g)) {
+    if (keys.size >= mostKeys) break
     const mark = line.search(/[:=|]/)
     if (mark < 1 || line[mark] === "|") continue
     const key = line
@@ -57,20 +73,16 @@ function* keysOf(text: string): Generator<string> {
       .trim()
       .replace(/^[-*•] /, "")
       .trim()
-    if (key !== "" && key.length <= longestKey) yield key
+    if (key !== "" && key.length <= longestKey) keys.add(labelKey(key))
   }
+  return [...keys]
 }
 
-const keyScores = (text: string, ontology: OntologyIndex): ReadonlyMap<string, number> => {
+const keyScores = (keys: ReadonlyArray<string>, ontology: OntologyIndex): ReadonlyMap<string, number> => {
   const languages = labelLanguages(ontology)
   const scores = new Map<string, number>()
-  const seen = new Set<string>()
-  for (const key of keysOf(text)) {
-    if (seen.size >= mostKeys) break
-    const name = labelKey(key)
-    if (seen.has(name)) continue
-    seen.add(name)
-    const owners = languages.get(name)
+  for (const key of keys) {
+    const owners = languages.get(key)
     if (owners === undefined) continue
     for (const language of owners) scores.set(language, (scores.get(language) ?? 0) + keyWeight / owners.size)
   }
