@@ -29,6 +29,7 @@ import { type CheckReport, checkAll } from "./engine/DeployCheck.ts"
 import { type EngineConfig, type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
 import { type EngineParts, makeEngine } from "./engine/EngineParts.ts"
 import { forkInstance } from "./engine/Fork.ts"
+import { HeldCheck, type HeldReport } from "./engine/HeldCheck.ts"
 import { wholeNumber } from "./engine/HistoryReader.ts"
 import { InstanceLock } from "./engine/InstanceLock.ts"
 import type { StartError } from "./engine/InstanceTable.ts"
@@ -184,6 +185,11 @@ export interface EngineService {
   purge<S, E, I, R>(machine: Definition<S, E, I, R>, options: PurgeOptions): Effect.Effect<number, PersistenceFailed>
   /** How many instances are in memory. */
   readonly live: Effect.Effect<number>
+  /**
+   * What the check in the background has found: after a machine is registered, its running instances are replayed with pauses, and those
+   * that do not fit the definition are held. Empty in a process that only observes or resumes nothing.
+   */
+  readonly held: Effect.Effect<ReadonlyArray<HeldReport>>
   /** Calls the inspector with every event of this engine. Returns a function that unsubscribes. */
   inspectUnsafe(inspector: (inspection: Inspection) => void): () => void
 }
@@ -213,7 +219,7 @@ const make = (options: EngineOptions) =>
     }
     if (node === undefined) {
       engine.table.close("this process only observes; send to the process that works")
-      return makeService(engine, undefined)
+      return makeService(engine, undefined, undefined)
     }
     const leader: Leader | undefined =
       config.sweeper.leader === undefined ? undefined : yield* makeLeader({ ...config.sweeper.leader, nodeId: config.nodeId })
@@ -230,7 +236,9 @@ const make = (options: EngineOptions) =>
     if (engine.takeover !== undefined) yield* config.resume ? engine.takeover.start() : engine.takeover.startOpened()
     yield* startRetention(journal, yield* Leases, engine.registry)
     const slots = yield* slotExecution(engine, options.worker ?? {})
-    return makeService(engine, slots)
+    const heldCheck = engine.takeover !== undefined && config.resume ? new HeldCheck(engine) : undefined
+    if (heldCheck !== undefined) yield* heldCheck.start
+    return makeService(engine, slots, heldCheck)
   })
 
 /** No other node of a cluster runs the work of instances that are placed on this one. */
@@ -252,7 +260,7 @@ const needsNode = ({ runsWork }: EngineConfig, machine: unknown): boolean => {
   return [compiled, ...parts].some((one) => mayHaveWork(one) && runsWork(one.name))
 }
 
-const makeService = (engine: EngineParts, slots: SlotExecution | undefined): EngineService => {
+const makeService = (engine: EngineParts, slots: SlotExecution | undefined, heldCheck: HeldCheck | undefined): EngineService => {
   const { journal, node, registry, table, transactions } = engine
   const registering = <A, E, R>(
     machine: unknown,
@@ -400,6 +408,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
           : purgeEnded(journal, machine.name, options),
       ),
     live: Effect.sync(() => table.count),
+    held: Effect.sync(() => heldCheck?.report ?? []),
     inspectUnsafe: (inspector) => {
       engine.host.inspectors.add(inspector)
       return () => {

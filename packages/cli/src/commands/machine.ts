@@ -22,7 +22,7 @@ const list = command(
     detail: "These are the built-in machines and the machines of detent.config.ts in the working folder.",
     arguments: [],
     options: [],
-    examples: [{ line: "detent machine list", says: "name, version, states, instances" }],
+    examples: [{ line: "detent machine list", says: "name, version, states, instances, and how many are held" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -34,6 +34,11 @@ const list = command(
           { title: "VERSION", of: (row) => ("version" in row ? String(row.version) : "") },
           { title: "STATES", of: ({ states, kind }) => (kind === "machine" ? states.join(" ") : "(Effect workflow)") },
           { title: "INSTANCES", of: ({ counts }) => countText(counts) || "none" },
+          {
+            title: "HELD",
+            of: (row) => ("held" in row && row.held > 0 ? String(row.held) : ""),
+            looks: (text, _, style) => style.red(text),
+          },
         ],
         "no machines",
       )

@@ -21,13 +21,19 @@ const stalledMillis = 60_000
 const isStalled = ({ paused, counts, running, oldestPendingAt }: Queue, now: number): boolean =>
   paused ? (counts["pending"] ?? 0) > 0 : running === 0 && oldestPendingAt !== undefined && now - oldestPendingAt > stalledMillis
 
+/** The most held instances of one machine that the server counts. */
+const mostHeld = 10_000
+
 const many = (count: number | undefined, hasMore: boolean): string =>
   count === undefined ? "…" : `${countText(count)}${hasMore ? "+" : ""}`
 
 export const Overview = () => {
   const { session } = useSession()
   const hasKnowledge = session?.systems.includes("knowledge") === true
-  const held = useRead(reads.instances({ status: "held" }, undefined, most))
+  const held = useRead(reads.instances({ status: "held" }, undefined, 1))
+  const machines = useRead(reads.machines)
+  const heldCounts = machines.data?.machines.map((machine) => machine.held ?? 0)
+  const heldCount = heldCounts?.reduce((sum, one) => sum + one, 0)
   const failed = useRead(reads.commands({ status: "failed" }, undefined, most))
   const timers = useRead(reads.deadTimers)
   const queues = useRead(reads.queues)
@@ -40,8 +46,8 @@ export const Overview = () => {
     {
       icon: "instance",
       text: "held instances",
-      count: many(held.data?.instances.length, held.data?.next !== undefined),
-      isQuiet: held.data?.instances.length === 0,
+      count: many(heldCount, heldCounts?.some((one) => one >= mostHeld) === true),
+      isQuiet: heldCount === 0,
       href: hrefOf(["instances"], { status: "held" }),
       hint: held.data?.instances[0]?.reason,
       tone: "bad",
@@ -100,7 +106,9 @@ export const Overview = () => {
         ]
       : []),
   ]
-  const problems = [held, failed, timers, queues, failedBatches, uploads].map(({ error }) => error).filter((error) => error !== null)
+  const problems = [held, machines, failed, timers, queues, failedBatches, uploads]
+    .map(({ error }) => error)
+    .filter((error) => error !== null)
   return (
     <>
       <PageHead title="Overview" />

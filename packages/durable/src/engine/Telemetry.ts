@@ -219,6 +219,9 @@ export const recoveries = Metric.counter("detent_recoveries_total", { descriptio
 export const instancesHeld = Metric.counter("detent_instances_held_total", {
   description: "instances held because an event no longer fits",
 })
+export const instancesHeldNow = Metric.gauge("detent_instances_held", {
+  description: "instances that are held, of all processes, by machine",
+})
 export const timersFired = Metric.counter("detent_timers_fired_total", { description: "timers that became events" })
 export const timersStale = Metric.counter("detent_timers_stale_total", { description: "due timers whose state had been left" })
 export const timersDead = Metric.counter("detent_timers_dead_total", { description: "timers that became dead letters" })

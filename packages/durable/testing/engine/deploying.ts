@@ -13,9 +13,22 @@ const version = (number: number) =>
     .timeout(S.Open, "1 minute", S.Late)
 
 const One = version(1)
+/** Its instances wait for events only: nothing opens them when it is registered. */
+const Quiet = Machine.make({ name: "order", state: S, event: E, initial: S.Open({ n: 0 }) }).on(S.Open, E.Add, S.Open, ({ state }) =>
+  S.Open({ n: state.n + 1 }),
+)
 const Two = version(2)
 const upcasters = { 1: {} }
 const key = { machine: "order", id: "o" }
+
+/** The same name and version, with an event that the stored ones do not fit. */
+const StrictEvents = Event({ Add: { by: Schema.Number } })
+const Strict = Machine.make({ name: "order", state: S, event: StrictEvents, initial: S.Open({ n: 0 }) }).on(
+  S.Open,
+  StrictEvents.Add,
+  S.Open,
+  ({ state, event }) => S.Open({ n: state.n + event.by }),
+)
 const message = "order o was written by version 2, this process has 1; deploy it here too"
 
 export const deploying = ({ describe, test }: Kit) =>
@@ -76,6 +89,35 @@ export const deploying = ({ describe, test }: Kit) =>
         yield* newer.engine.register(Two)
         yield* rig.pass("1 millis")
         yield* rig.eventually(rig.record(key), ({ tag }) => tag === "Late")
+      }))
+
+    test("instances that do not fit are found soon after the registration, without a caller, and leave no instance in memory", (rig) =>
+      Effect.gen(function* () {
+        const before = yield* rig.open()
+        const ids = Array.from({ length: 120 }, (_, index) => `o-${String(index).padStart(3, "0")}`)
+        yield* before.engine.startAll(
+          Quiet,
+          ids.map((id) => ({ id, input: undefined })),
+        )
+        const touched = ids.filter((_, index) => index % 3 === 0)
+        for (const id of touched) yield* Effect.flatMap(before.engine.ensure(Quiet, id), (one) => one.send(E.Add()))
+        yield* before.close
+        const bad = yield* rig.open()
+        yield* bad.engine.register(Strict)
+        expect(yield* bad.engine.held).toEqual([{ machine: "order", held: 0, checked: 0, isComplete: false }])
+        const found = yield* rig.passUntil("1 second", bad.engine.held, ([report]) => report?.isComplete === true && report.held > 0)
+        expect(found).toEqual([{ machine: "order", held: touched.length, checked: ids.length, isComplete: true }])
+        const held = yield* rig.journal.page({ machine: "order", status: "held" }, 1000)
+        expect(held.map(({ id }) => id)).toEqual(touched)
+        for (const { reason } of held) expect(reason).toMatch(/by/)
+        expect(yield* bad.engine.live).toBe(0)
+        yield* bad.close
+        // The version before comes back: it releases them when it is registered.
+        const back = yield* rig.open()
+        yield* back.engine.register(Quiet)
+        expect(yield* rig.journal.page({ machine: "order", status: "held" }, 10)).toEqual([])
+        const after = yield* rig.passUntil("1 second", back.engine.held, ([report]) => report?.isComplete === true)
+        expect(after).toMatchObject([{ machine: "order", held: 0, isComplete: true }])
       }))
 
     test("135 what only a deadline of the newer version changed is newer, too", (rig) =>

@@ -17,6 +17,8 @@ export const MachineListing = Schema.Struct({
   events: Schema.Array(Schema.String),
   /** How many instances are in each state. */
   counts: Schema.Record(Schema.String, Schema.Int),
+  /** How many of its instances are held, at most 10,000. Only for machines. */
+  held: Schema.optionalKey(Schema.Int),
 }).annotate({ identifier: "MachineListing" })
 
 export const MachineDetails = Schema.Struct({

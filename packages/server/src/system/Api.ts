@@ -24,6 +24,10 @@ export const Readiness = Schema.Struct({
   role: Schema.Literals(["observe", "work"]),
   systems: SystemNames,
   instancesLive: Schema.Int,
+  /** Instances that are held, of all processes: they do not open with the definition of their machine. The server is ready nevertheless. */
+  instancesHeld: Schema.Int,
+  /** Whether the check in the background has replayed all running instances with the definitions of this process. */
+  instancesChecked: Schema.Boolean,
 })
 
 export const MetricsHistory = Schema.Struct({
@@ -59,7 +63,7 @@ export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
       .annotate(
         OpenApi.Description,
         "Whether the server is ready: the database answers, no background loop is down, and the server is not being stopped. 503 names the " +
-          "cause.",
+          "cause. Held instances do not make it unready, because all others are served; it reports how many there are.",
       ),
     HttpApiEndpoint.get("metrics", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" })),

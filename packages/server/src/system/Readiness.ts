@@ -1,6 +1,7 @@
 /**
  * Whether the server is ready: it is not being stopped, the database answers, and no background loop is down. The answer is public, so
- * it does not contain the address of the database.
+ * it does not contain the address of the database. Held instances are reported and do not make the server unready: without it, the
+ * instances that fit would be out of service too.
  */
 import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
 import { ClusterMember } from "@detent/workspace/ClusterMember"
@@ -46,7 +47,16 @@ export const makeReadiness = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     const down = health.outages().filter(({ since }) => now - since >= graceMillis)
     if (down.length > 0) return yield* notReady(`${down.map((outage) => describeOutage(outage, now)).join("; ")}; see the server's log`)
-    return { status: "ready" as const, database, role, systems, instancesLive: yield* engine.live }
+    const held = yield* engine.held
+    return {
+      status: "ready" as const,
+      database,
+      role,
+      systems,
+      instancesLive: yield* engine.live,
+      instancesHeld: held.reduce((sum, one) => sum + one.held, 0),
+      instancesChecked: held.length > 0 && held.every(({ isComplete }) => isComplete),
+    }
   })
   return { check }
 })

@@ -25,6 +25,7 @@ const listing = (entry: Listed) =>
         counts: Object.fromEntries(counts),
       }
     const json = (yield* Machines).json(entry.machine)
+    const held = yield* countWith(entry.name, "held", mostHeld)
     const all = [...json.stateTags.map((tag) => [tag, 0] as const), ...counts]
     return {
       name: entry.name,
@@ -33,8 +34,12 @@ const listing = (entry: Listed) =>
       states: json.stateTags,
       events: json.eventTags,
       counts: Object.fromEntries(all),
+      held,
     }
   })
+
+/** The most held instances that a list counts. */
+const mostHeld = 10_000
 
 /**
  * All machines, by name, with the number of instances in each state. Includes workflows that have executions but no definition here: an
@@ -131,13 +136,13 @@ const countUnchecked = (machine: string) =>
     return { machine, registered: false, checked: 0, ended, unchecked, failing: [] } satisfies MachineReport
   })
 
-const countWith = (machine: string, status: "running" | "held") =>
+const countWith = (machine: string, status: "running" | "held", most = Number.POSITIVE_INFINITY) =>
   Effect.gen(function* () {
     const journal = yield* Journal
     for (let count = 0, after: string | undefined; ; ) {
       const page = yield* journal.page({ machine, status }, countPage, after)
       count += page.length
-      if (page.length < countPage) return count
+      if (page.length < countPage || count >= most) return count
       after = page.at(-1)?.id
     }
   })
