@@ -51,6 +51,9 @@ export class InvalidEvent extends Schema.TaggedError<InvalidEvent>()("InvalidEve
   ...instance,
   event: Schema.String,
   problem: Schema.String,
+  /** The characters of the event, or of the parameters of an effect that it requests, where they are above `limit`. */
+  size: Schema.optionalKey(Schema.Number),
+  limit: Schema.optionalKey(Schema.Number),
 }) {
   override get message() {
     return `${where(this)}: ${this.event} cannot be accepted: ${this.problem}`

@@ -13,9 +13,13 @@ import type { InstanceKey } from "../store/Commit.ts"
 import { commandEventsRefused } from "./CommandMetrics.ts"
 
 /**
- * `Decided`: the instance accepted the event, or refused it for a reason. `Lost`: the store or a lock failed, and the outcome is unknown.
+ * `Decided`: the instance accepted the event, or refused it for a reason. `TooLarge`: the event cannot be stored, however often it is sent.
+ * `Lost`: the store or a lock failed, or the instance has no room for more events, and the outcome is unknown.
  */
-export type Delivered = { readonly _tag: "Decided"; readonly refused?: string } | { readonly _tag: "Lost"; readonly problem: string }
+export type Delivered =
+  | { readonly _tag: "Decided"; readonly refused?: string }
+  | { readonly _tag: "TooLarge"; readonly problem: string }
+  | { readonly _tag: "Lost"; readonly problem: string }
 
 /** `failure`: set if the event reports that the command failed for good. */
 export const deliver = (
@@ -28,6 +32,8 @@ export const deliver = (
   Effect.matchEffect(send(engine, key, event, id, failure), {
     onSuccess: () => Effect.succeed<Delivered>({ _tag: "Decided" }),
     onFailure: (error) => {
+      if (error._tag === "InvalidEvent" && error.size !== undefined)
+        return Effect.succeed<Delivered>({ _tag: "TooLarge", problem: error.problem })
       if (!isRefusal(error) || engine.table.isClosed) return Effect.succeed<Delivered>({ _tag: "Lost", problem: error.message })
       const logged = Effect.logWarning(`an event that follows from a command was refused: ${error.message}`)
       return Effect.as(Effect.andThen(Metric.update(commandEventsRefused, 1), logged), {
@@ -55,6 +61,7 @@ const send = (
 
 const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
   _tag !== "PersistenceFailed" &&
+  _tag !== "Overloaded" &&
   _tag !== "SequenceConflict" &&
   _tag !== "LockingFailed" &&
   _tag !== "EventReplayError" &&

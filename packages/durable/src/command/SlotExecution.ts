@@ -203,6 +203,7 @@ export class SlotExecution {
       return Effect.flatMap(deliver(this.#engine, key, event, eventIdOf(command), failureOf(taken)), (delivered: Delivered) => {
         if (delivered._tag === "Decided")
           return Effect.succeed(delivered.refused === undefined ? taken : withRefusal(verdict, tag, delivered.refused))
+        if (delivered._tag === "TooLarge") return Effect.succeed(withLargeResult(verdict, tag, delivered.problem))
         if (this.#engine.table.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
         return again(failed(new Error(`it was executed, but its event could not be stored: ${delivered.problem}`), true))
       })
@@ -222,6 +223,16 @@ const withRefusal = (verdict: Verdict, event: string, refusal: string): Verdict 
   const problem = cut(`its event ${event} was refused: ${refusal}`)
   if (verdict._tag === "Completed") return { _tag: "Completed", problem }
   return verdict._tag === "Failed" ? { _tag: "Failed", problem: cut(`${verdict.problem}; ${problem}`) } : verdict
+}
+
+/**
+ * The verdict on a command whose event is too large to store. Its effect may have been successful, so its instance gets no event of
+ * `onFailure`; and it is not executed again by itself, because its result would not be smaller.
+ */
+const withLargeResult = (verdict: Verdict, event: string, problem: string): Verdict => {
+  if (verdict._tag !== "Completed") return withRefusal(verdict, event, problem)
+  const lost = `it was executed, and its event ${event} with the result cannot be stored: ${problem}`
+  return { _tag: "Failed", problem: cut(`${lost}; or raise limits.eventSize; then retry the command`) }
 }
 
 /** Whether an event follows from the result. */

@@ -150,7 +150,10 @@ export class RemoteInstances {
         return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: `it cannot be encoded: ${describe(cause)}` }))
       }
       const tooLarge = sizeProblem(body, routing)
-      if (tooLarge !== undefined) return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: tooLarge }))
+      if (tooLarge !== undefined) {
+        const [size, limit] = [body.length, routing.requestCharacters]
+        return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: tooLarge, size, limit }))
+      }
       const request: RemoteRequest = {
         _tag: "Send",
         event: body,

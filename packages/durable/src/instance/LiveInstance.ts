@@ -580,7 +580,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       const record = eventRecord(this.machine.codec, envelope, decision, at, sequence, keepsState)
       const commands = commandRecords(this.machine, this.key, decision.requests, sequence)
       const tooLarge = this.#tooLarge(record.body.length, commands)
-      if (tooLarge !== undefined) return new InvalidEvent({ ...this.key, event: labelOf(envelope, decision), problem: tooLarge })
+      if (tooLarge !== undefined) return new InvalidEvent({ ...this.key, event: labelOf(envelope, decision), ...tooLarge })
       const sent = chain === undefined ? none : decision.sends.map((event, index) => this.#sentBy(event, chain, sequence, index))
       for (const one of sent) one.isSpeculative = true
       return {
@@ -600,14 +600,17 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     }
   }
 
-  #tooLarge(size: number, commands: PendingEvent["commands"]): string | undefined {
-    const { eventSize } = this.context.limits
-    if (size > eventSize)
-      return `it takes ${size} characters as JSON, the limit is ${eventSize}; store large content elsewhere and send a reference`
-    const large = commands.find(({ parameters }) => parameters.length > eventSize)
-    return large === undefined
-      ? undefined
-      : `the parameters of ${large.slot} take ${large.parameters.length} characters as JSON, the limit is ${eventSize}; pass a reference`
+  #tooLarge(size: number, commands: PendingEvent["commands"]): Pick<InvalidEvent, "problem" | "size" | "limit"> | undefined {
+    const { eventSize: limit } = this.context.limits
+    if (size > limit) {
+      const problem = `it takes ${size} characters as JSON, the limit is ${limit}; store large content elsewhere and send a reference`
+      return { problem, size, limit }
+    }
+    const large = commands.find(({ parameters }) => parameters.length > limit)
+    if (large === undefined) return undefined
+    const { slot, parameters } = large
+    const problem = `the parameters of ${slot} take ${parameters.length} characters as JSON, the limit is ${limit}; pass a reference`
+    return { problem, size: parameters.length, limit }
   }
 
   #sentBy(event: Tagged, chain: Chain, sequence: number, index: number): Envelope {

@@ -221,6 +221,66 @@ export const requested: Topic = (it) => {
     }),
   )
 
+  it.effect("a result that is too large to store makes a dead letter with its size, after one execution and without an event", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      let runs = 0
+      let size = 5000
+      const Purchase = purchase(name).build({
+        charge: () =>
+          Effect.sync(() => {
+            runs++
+            return "r".repeat(size)
+          }),
+        mail: () => Effect.void,
+      })
+      const { engine } = yield* openEngine({ limits: { eventSize: 2000 } })
+      const order = yield* engine.start(Purchase, "o-1", { total: 1 })
+      yield* order.send(E.Pay())
+      yield* ended(name, { completed: 1, failed: 1 })
+      const key = `${name}/o-1/1/0`
+      const { problem = "", attempts } = yield* stored(key)
+      assert.match(problem, /^it was executed, and its event Charged with the result cannot be stored: it takes 50\d\d characters as JSON/)
+      assert.include(problem, "the limit is 2000")
+      assert.include(problem, "raise limits.eventSize; then retry the command")
+      assert.deepStrictEqual([attempts, runs], [1, 1])
+      assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay"])
+      // The handler returns a reference now.
+      size = 10
+      assert.strictEqual(yield* Effect.flatMap(Commands, (commands) => commands.retry({ key })), 1)
+      yield* ended(name, { completed: 2 })
+      assert.deepStrictEqual(yield* order.state, S.Paid({ total: 1, receipt: "rrrrrrrrrr" }))
+    }),
+  )
+
+  it.effect("a result for an instance that has no room for more events is not lost", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const entered = yield* Deferred.make<void>()
+      const leave = yield* Deferred.make<void>()
+      const charged = yield* Deferred.make<void>()
+      const Purchase = purchase(name)
+        .commands({
+          charge: { retry: RetryPolicy.fixed({ delay: 10, maxAttempts: 1000 }), onSuccess: (receipt) => E.Charged({ receipt }) },
+        })
+        .enter(S.Charging, () => Effect.andThen(Deferred.succeed(entered, undefined), Deferred.await(leave)))
+        .build({ charge: () => Effect.as(Deferred.succeed(charged, undefined), "r"), mail: () => Effect.void })
+      const { engine } = yield* openEngine({ limits: { mailbox: 1 } })
+      const order = yield* engine.start(Purchase, "o-1", { total: 1 })
+      const paying = yield* Effect.forkChild(order.send(E.Pay()))
+      yield* Deferred.await(entered)
+      // The mailbox is full before the result arrives, and after that for a while.
+      const noted = yield* Effect.forkChild(Effect.exit(order.send(E.Ship())), { startImmediately: true })
+      yield* Deferred.await(charged)
+      yield* Effect.sleep(30)
+      yield* Deferred.succeed(leave, undefined)
+      yield* Fiber.join(paying)
+      yield* Fiber.join(noted)
+      yield* ended(name, { completed: 2 })
+      assert.deepStrictEqual(yield* order.state, S.Paid({ total: 1, receipt: "r" }))
+    }),
+  )
+
   it.effect("120 parameters that cannot be read fail the command at once, and the instance gets the event", () =>
     Effect.gen(function* () {
       const name = yield* freshName
