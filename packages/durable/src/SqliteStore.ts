@@ -24,7 +24,7 @@ import { sqlTimers } from "./sql/SqlTimers.ts"
 import { CurrentFileGuard } from "./sqlite/FileGuard.ts"
 import { foldMoves } from "./sqlite/foldMoves.ts"
 import { migrate } from "./sqlite/migrate.ts"
-import { explainSqlite, isBusy, makeFolder } from "./sqlite/opening.ts"
+import { explainSqlite, isBusy, makeFile, makeFolder } from "./sqlite/opening.ts"
 import { RowKeys } from "./sqlite/RowKeys.ts"
 import { readEvents, within } from "./sqlite/readEvents.ts"
 import { sqliteCommands } from "./sqlite/SqliteCommands.ts"
@@ -59,7 +59,7 @@ export const layer = ({
 }: SqliteOptions): Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth | SqlClient | SqliteClient.SqliteClient, StoreOpenError> =>
   layerSql.pipe(
     Layer.provideMerge(Layer.effectDiscard(configure(synchronous)).pipe(Layer.provideMerge(waitingClient(filename)))),
-    Layer.provide(Layer.effectDiscard(makeFolder(filename))),
+    Layer.provide(Layer.effectDiscard(Effect.andThen(makeFolder(filename), makeFile(filename)))),
     explaining(explainSqlite(filename)),
   )
 

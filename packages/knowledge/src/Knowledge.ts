@@ -20,6 +20,7 @@ import {
   type Timers,
 } from "@detent/durable"
 import * as DurableWorkflow from "@detent/durable/DurableWorkflow"
+import { privateFolder } from "@detent/durable/internal"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -165,7 +166,7 @@ export const layerEmbedded = (options: KnowledgeOptions) => layer(options).pipe(
 const embeddedStore = (folder: string) =>
   Layer.unwrap(
     Effect.tryPromise({
-      try: () => mkdir(folder, { recursive: true }),
+      try: () => mkdir(folder, { recursive: true, mode: privateFolder }),
       catch: (cause) => new StorageFailed({ uri: folder, operation: "open", retryable: false, cause }),
     }).pipe(Effect.as(SqliteStore.layer({ filename: join(folder, "detent.db") }))),
   )

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto"
 import { mkdir, open, rename, rm } from "node:fs/promises"
 import { dirname } from "node:path"
-import { releasing } from "@detent/durable/internal"
+import { privateFile, privateFolder, releasing } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { Collected, type CollectionLimit } from "./file/Collected.ts"
@@ -58,9 +58,9 @@ export const localTarget = (path: string): Target => ({
   store: (name, bytes) => {
     const partial = `${path}.part`
     return Effect.gen(function* () {
-      yield* failing(name, () => mkdir(dirname(path), { recursive: true }))
+      yield* failing(name, () => mkdir(dirname(path), { recursive: true, mode: privateFolder }))
       yield* Effect.acquireUseRelease(
-        failing(name, () => open(partial, "w")),
+        failing(name, () => open(partial, "w", privateFile)),
         (file) =>
           Effect.andThen(
             // `appendFile` writes all bytes: a plain write may write fewer, as on a disk that is nearly full.

@@ -1,6 +1,7 @@
 /** Creates a folder where it is missing, with its parents. */
 import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
+import { privateFolder } from "@detent/durable/internal"
 
 /** Creates one folder at a time: Node's recursive `mkdir` never returns below a folder of the kernel, such as /proc. */
 export const makeFolder = (path: string): void => {
@@ -8,7 +9,7 @@ export const makeFolder = (path: string): void => {
   const parent = dirname(path)
   if (parent !== path) makeFolder(parent)
   try {
-    mkdirSync(path)
+    mkdirSync(path, { mode: privateFolder })
   } catch (error) {
     // Another process created it first.
     if (!isFolder(path)) throw error

@@ -6,7 +6,7 @@
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { releasing } from "@detent/durable/internal"
+import { makePrivateFile, privateFile, releasing } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
@@ -43,7 +43,7 @@ const workspaceName = (folder: string, chosen: string): string => {
   const file = join(folder, "name")
   if (!existsSync(file)) {
     const draft = `${file}.${chosen}`
-    writeFileSync(draft, chosen)
+    writeFileSync(draft, chosen, { mode: privateFile })
     try {
       // Of two processes that choose at the same time one wins, and no process reads half a name.
       linkSync(draft, file)
@@ -58,6 +58,7 @@ const workspaceName = (folder: string, chosen: string): string => {
 
 /** Locks a file with a write transaction that writes nothing. Returns undefined where another process holds the lock. */
 const tryLock = (file: string): DatabaseSync | undefined => {
+  makePrivateFile(file)
   const database = new DatabaseSync(file)
   try {
     database.exec("BEGIN IMMEDIATE")

@@ -8,7 +8,7 @@ import { createHash, randomBytes } from "node:crypto"
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
-import { releasing } from "@detent/durable/internal"
+import { privateFile, releasing } from "@detent/durable/internal"
 import { dataOf, localFolderOf } from "@detent/workspace/DataLocation"
 import { onCommandLine } from "@detent/workspace/ErrorKind"
 import { type SystemName, SystemOff } from "@detent/workspace/errors"
@@ -78,7 +78,7 @@ const announcedIn = (name: string, place: Place, url: string): Effect.Effect<voi
 /** Creates the file, unless it is there. */
 const isCreated = (file: string, text: string): boolean => {
   try {
-    writeFileSync(file, text, { flag: "wx" })
+    writeFileSync(file, text, { flag: "wx", mode: privateFile })
     return true
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "EEXIST") return false

@@ -6,6 +6,7 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { privateFile } from "@detent/durable/internal"
 import type { StorageError } from "@detent/knowledge"
 import { outcomeOf } from "@detent/workspace/ErrorKind"
 import * as Cause from "effect/Cause"
@@ -123,7 +124,7 @@ const changeShared = (data: string, { added, removed }: Change): Effect.Effect<v
 /** Replaces the file atomically: a concurrent reader finds the old list or the new list. */
 const replaceFile = (data: string, text: string): void => {
   const temporary = `${fileOf(data)}.${process.pid}`
-  writeFileSync(temporary, text)
+  writeFileSync(temporary, text, { mode: privateFile })
   renameSync(temporary, fileOf(data))
 }
 

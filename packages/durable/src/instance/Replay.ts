@@ -24,6 +24,9 @@ const none: ReadonlyArray<never> = []
  */
 const pageSize = 2000
 
+/** Characters of events that are decoded and decided in one turn of the event loop: some 10 ms of work. */
+const turnSize = 1_000_000
+
 /** How many states before the current one are kept. */
 const pastLimit = 100
 
@@ -89,10 +92,17 @@ export const recover = (
     const last = Math.min(through, record.sequence)
     const pageAfter = (after: number) => journal.events(record, after, Math.min(pageSize, last - after))
     let page = sequence < last ? yield* pageAfter(sequence) : none
+    let size = 0
     while (sequence < last) {
       const end = page.at(-1)?.sequence ?? last
       const ahead = end < last ? yield* Effect.forkChild(pageAfter(end), { startImmediately: true }) : undefined
       for (const event of page) {
+        size += event.body.length
+        // Long events must not block the event loop.
+        if (size > turnSize) {
+          size = 0
+          yield* Effect.yieldNow
+        }
         if (event.sequence !== sequence + 1) return yield* Effect.fail(missing(record, state, sequence + 1))
         const replayed = replayOne(compiled, codec, record, state, event)
         if (replayed instanceof EventReplayError) return yield* Effect.fail(replayed)

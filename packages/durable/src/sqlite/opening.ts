@@ -4,6 +4,7 @@ import { dirname } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import type { SqlError } from "effect/sql/SqlError"
+import { makePrivateFile, privateFolder } from "../runtime/PrivateFiles.ts"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 /** Databases in memory have no folder, and only SQLite knows which part of a `file:` address is the path. */
@@ -19,12 +20,16 @@ export const makeFolder = (filename: string): Effect.Effect<void, StoreNotOpened
   })
 }
 
+/** Creates a missing database file that only this user may read. An error is left to SQLite, which explains it. */
+export const makeFile = (filename: string): Effect.Effect<void> =>
+  hasFolder(filename) ? Effect.ignore(Effect.try(() => makePrivateFile(filename))) : Effect.void
+
 /** Creates one folder after the other: `recursive` retries forever where the file system allows no folders, such as in /proc. */
 const make = (folder: string): void => {
   if (isFolder(folder)) return
   make(dirname(folder))
   try {
-    mkdirSync(folder)
+    mkdirSync(folder, { mode: privateFolder })
   } catch (cause) {
     // Another process may have created it first.
     if (!isFolder(folder)) throw cause

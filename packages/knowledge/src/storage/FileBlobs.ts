@@ -9,7 +9,7 @@ import { type FileHandle, mkdir, open, opendir, realpath, rm, stat } from "node:
 import { dirname, join, relative, resolve, sep } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { releasing } from "@detent/durable/internal"
+import { makePrivateFile, privateFile, privateFolder, releasing } from "@detent/durable/internal"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -264,7 +264,7 @@ const newTime = Effect.gen(function* () {
 
 /** Creates a folder and its parents, and syncs them to disk. */
 const makeFolder = async (path: string): Promise<void> => {
-  const first = await mkdir(path, { recursive: true })
+  const first = await mkdir(path, { recursive: true, mode: privateFolder })
   if (first === undefined) return
   for (let made = path; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made))
 }
@@ -413,6 +413,7 @@ const keep = (database: DatabaseSync): KeptLock | undefined => {
 }
 
 const openDatabase = (Database: typeof DatabaseSync, path: string): DatabaseSync => {
+  makePrivateFile(path)
   const database = new Database(path)
   // Nothing is ever written, so no journal on disk is needed.
   database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY")
@@ -452,7 +453,7 @@ export const openTemporaryFiles = <E>(
     const owner = yield* Effect.acquireRelease(
       // Under the common lock, since a lock that another process is just creating would look abandoned.
       lock.hold(() => {
-        mkdirSync(folder, { recursive: true })
+        mkdirSync(folder, { recursive: true, mode: privateFolder })
         cleanUp(folder, lock)
         return becomeOwner(folder, lock)
       }, fault),
@@ -469,7 +470,7 @@ export const openTemporaryFiles = <E>(
           Effect.suspend(() => {
             const path = join(folder, `${owner.name}.${made++}`)
             return Effect.map(
-              Effect.tryPromise({ try: () => open(path, "wx"), catch: fault }),
+              Effect.tryPromise({ try: () => open(path, "wx", privateFile), catch: fault }),
               (handle): TemporaryFile => ({
                 path,
                 handle,

@@ -6,6 +6,7 @@
 import { existsSync } from "node:fs"
 import { mkdir, readFile as readText, realpath } from "node:fs/promises"
 import { join } from "node:path"
+import { privateFolder } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -91,7 +92,7 @@ const readingIn = (
 
 /** The real paths of the folders, the root first. */
 const openFolders = async ({ root, readable = [] }: FileStorageOptions): Promise<[string, ...Array<string>]> => {
-  await mkdir(join(root, ownFolder), { recursive: true })
+  await mkdir(join(root, ownFolder), { recursive: true, mode: privateFolder })
   return [await realpath(root), ...(await Promise.all(readable.map((folder) => realpath(folder))))]
 }
 

@@ -8,6 +8,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { makeOperating } from "../serve/Operating.ts"
+import { drawingHeaders } from "../serve/ResponseHeaders.ts"
 
 export const machineHandlers = HttpApiBuilder.group(
   CoreApi,
@@ -32,8 +33,8 @@ export const machineHandlers = HttpApiBuilder.group(
           Effect.gen(function* () {
             const { machine } = yield* instances.findMachine(name)
             const instance = id === undefined ? undefined : (yield* instances.find({ machine: name, id })).instance
-            const text = yield* Effect.catchTag(draw(machine, { format, theme, instance }), "DiagramError", Effect.die)
-            return HttpServerResponse.text(text, { contentType: contentTypeOf[format] })
+            const text = yield* draw(machine, { format, theme, instance })
+            return HttpServerResponse.text(text, { contentType: contentTypeOf[format], headers: format === "svg" ? drawingHeaders : {} })
           }),
         ),
       )

@@ -16,7 +16,6 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import type * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
-import * as HttpApiScalar from "effect/http-api/HttpApiScalar"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -45,6 +44,7 @@ import { MetricsHistory } from "../system/MetricsHistory.ts"
 import { isNestedTooDeeply, mayNest, nestedTooDeeply } from "./Nesting.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
+import { referencePage } from "./page/ReferencePage.ts"
 import { notDecodable, pathOf, tooLarge } from "./RequestGuard.ts"
 import { rpcRoutes, rpcServices } from "./RpcRoutes.ts"
 
@@ -133,7 +133,7 @@ const describeParts = (knowledge: typeof KnowledgePart | undefined, uploads: typ
 
 const describeApi = <Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<"detent", Groups>) => ({
   document: OpenApi.fromApi(api),
-  page: HttpApiScalar.layer(api, { path: "/docs" }),
+  page: referencePage(api),
 })
 
 const openApiRoute = (document: OpenApi.OpenAPISpec) =>
@@ -200,7 +200,9 @@ export const withProblems = <E>(
     Effect.provideService(MaxBodySize, ByteSize.bytes(bodyBytes)),
     Effect.map((response) => (response.status >= 400 && !isProblem(response) ? asProblem(response) : withRetryAfter(response))),
     Effect.catchCause((cause) => {
-      if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+      // The request itself was not interrupted: the work that it waited for was.
+      if (Cause.hasInterruptsOnly(cause))
+        return Effect.as(Effect.logWarning("the work on a request was interrupted"), problemResponse(interrupted))
       return problemOfCause(cause, bodyBytes, addresses)
     }),
   )
@@ -286,6 +288,14 @@ const unreadable: ProblemResponse = {
   name: "BodyUnreadable",
   title: "The body could not be read",
   detail: "the connection was closed early or the body is damaged; send it again",
+}
+
+const interrupted: ProblemResponse = {
+  status: 503,
+  name: "Interrupted",
+  title: "The work on the request was interrupted",
+  detail: "a change may have been made, so retry with the same Idempotency-Key",
+  headers: { "retry-after": "1" },
 }
 
 const failed: ProblemResponse = {

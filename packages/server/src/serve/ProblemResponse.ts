@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { problemBody, problemType } from "../api/Problem.ts"
+import { commonHeaders } from "./ResponseHeaders.ts"
 
 export interface ProblemResponse {
   readonly status: number
@@ -60,6 +61,8 @@ export const refuseSocket = (socket: Duplex, refusal: ProblemResponse) => {
     return
   }
   const body = problemBody(refusal)
-  const headers = Object.entries({ ...headersOf(refusal, body), connection: "close" }).map(([name, value]) => `${name}: ${value}`)
+  const headers = Object.entries({ ...Object.fromEntries(commonHeaders), ...headersOf(refusal, body), connection: "close" }).map(
+    ([name, value]) => `${name}: ${value}`,
+  )
   socket.end(`HTTP/1.1 ${refusal.status} ${statusTexts[refusal.status] ?? "Error"}\r\n${headers.join("\r\n")}\r\n\r\n${body}`)
 }

@@ -113,7 +113,7 @@ const isLooking = (request: IncomingMessage): boolean => {
   if (isReading(request) || isEntry(request)) return true
   const { method, url = "" } = request
   const path = pathOf(url)
-  return method === "POST" && (/^\/rpc\/?$/.test(path) || /^\/api\/v1\/knowledge\/[^/]+\/sparql$/.test(path))
+  return method === "POST" && (path === "/rpc" || /^\/api\/v1\/knowledge\/[^/]+\/sparql$/.test(path))
 }
 
 /**

@@ -160,18 +160,7 @@ const slotOf = (request: IncomingMessage, isKnown: boolean): Slot => {
   return isLive(request) ? "streams" : "requests"
 }
 
-/** Matches like the router, which decodes the path and ignores case and repeated slashes. */
-const isLive = ({ method, url = "" }: IncomingMessage): boolean =>
-  method === "GET" && /(?:\/events|^\/+api\/+v1\/+live)\/*$/i.test(decoded(pathOf(url)))
-
-const decoded = (path: string): string => {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    // No route has a path that cannot be decoded.
-    return path
-  }
-}
+const isLive = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && /(?:\/events|^\/api\/v1\/live)$/.test(pathOf(url))
 
 const isProcedure = ({ url = "" }: IncomingMessage): boolean => pathOf(url).startsWith("/rpc")
 

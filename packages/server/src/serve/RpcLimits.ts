@@ -35,7 +35,7 @@ class Slots {
  * Lets procedures begin one after the other, each in a turn of the event loop of its own: one message can call many, and together they
  * would keep all other clients waiting.
  */
-class Turns {
+class EventLoopTurns {
   readonly #waiting = new Set<() => void>()
 
   readonly next: Effect.Effect<void> = Effect.callback((resume) => {
@@ -64,7 +64,7 @@ const within = <A, E, R>(slots: Slots, procedure: Effect.Effect<A, E, R>): Effec
 const problemOf = ({ name, title, status, detail }: ProblemResponse) => ({ type: kind(name), title, status, detail })
 
 class RunningProcedures {
-  readonly #turns = new Turns()
+  readonly #turns = new EventLoopTurns()
   readonly #requests: Slots
   readonly #streams: Slots
   readonly #answerTimeout: Duration.Input

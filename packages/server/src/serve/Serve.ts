@@ -27,16 +27,25 @@ import { LiveStreams } from "./live/LiveStreams.ts"
 import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
 import { ConsolePage, consoleFolder } from "./page/ConsolePage.ts"
 import { GuidePage, guideFolder } from "./page/GuidePage.ts"
+import { withReferenceHeaders } from "./page/ReferencePage.ts"
 import { pathOf, RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
+import { normaliseTarget } from "./RequestTarget.ts"
+import { commonHeaders } from "./ResponseHeaders.ts"
 import { RpcLimits } from "./RpcLimits.ts"
 import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
 import { Sessions } from "./Sessions.ts"
 import { Stopping } from "./Stopping.ts"
 import { RequestRoles, Tokens } from "./Tokens.ts"
 
-/** Ids have up to 500 characters, each of which may take twelve when percent-encoded. The router's default is 100. */
-const maxParamLength = 6000
+const routerConfig = {
+  /** Ids have up to 500 characters, each of which may take twelve when percent-encoded. The router's default is 100. */
+  maxParamLength: 6000,
+  // `normaliseTarget` has brought the path into the one form that a route has.
+  caseSensitive: true,
+  ignoreDuplicateSlashes: false,
+  ignoreTrailingSlash: false,
+}
 
 export { type Limits, type ServeOptions, TokenNeeded, TokenWeak } from "./ServeOptions.ts"
 
@@ -104,8 +113,8 @@ const start = (options: ServeOptions) =>
     const scope = yield* Scope.fork(yield* Effect.scope)
     const { routes, addresses } = yield* makeRoutes
     const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcLimits.layer(limits)))
-    const routed = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes, addresses)
-    const app = compressed(routed)
+    const routed = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, routerConfig), bodyBytes, addresses)
+    const app = compressed(withReferenceHeaders(routed))
     const answer = yield* NodeHttpServer.makeHandler(app, { scope })
     // Without synchronous events, a client that sends many messages at once does not keep other clients waiting for all of them.
     const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes, allowSynchronousEvents: false })
@@ -121,20 +130,23 @@ const start = (options: ServeOptions) =>
     })
     server.maxConnections = limits.connections
     server.on("request", (request, response) => {
+      response.setHeaders(commonHeaders)
       const refusal = stopping.isStopping
         ? leaving
-        : (access.refusal(request) ?? requests.enter(request, response, roles.get(request) !== undefined))
+        : (normaliseTarget(request) ?? access.refusal(request) ?? requests.enter(request, response, roles.get(request) !== undefined))
       if (refusal !== undefined) {
         refuse(response, refusal)
         if (!request.complete) requests.discard(request, response)
-      } else if (request.url?.startsWith("/rpc/socket")) refuse(response, upgradeNeeded)
+      } else if (pathOf(request.url ?? "") === "/rpc/socket") refuse(response, upgradeNeeded)
       else if (!guide.answer(request, response) && !page.answer(request, response)) answer(request, response)
     })
     server.on("upgrade", (request, socket, head) => {
       // Node removes its own listener before this event. The error of a socket without a listener would end the process.
       socket.on("error", () => socket.destroy())
       const isFull = sockets.clients.size >= limits.streams
-      const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? (isFull ? busy : wrongUpgrade(request)))
+      const refusal = stopping.isStopping
+        ? leaving
+        : (normaliseTarget(request) ?? access.refusal(request) ?? (isFull ? busy : wrongUpgrade(request)))
       if (refusal !== undefined) return refuseSocket(socket, refusal)
       upgrade(request, socket, head)
     })

@@ -46,12 +46,23 @@ export class SessionCookies {
     return { role, expiresAt, value: `${signed}.${signatureOf(key, signed).toString("base64url")}` }
   }
 
-  /** The session of a request. Undefined where the cookie is missing, has expired or was signed with another token. */
+  /**
+   * The session of a request. Undefined where no cookie is valid: it is missing, has expired or was signed with another token. A cookie of
+   * another path or subdomain may come first under the same name.
+   */
   of({ headers: { cookie, host } }: Pick<IncomingMessage, "headers">): Session | undefined {
     if (cookie === undefined || this.#keys.size === 0) return undefined
     const start = `${cookieName(host)}=`
-    const found = cookie.split(";").find((one) => one.trimStart().startsWith(start))
-    const [, role, expiry = "", signature = ""] = form.exec(found?.trim().slice(start.length) ?? "") ?? []
+    for (const one of cookie.split(";")) {
+      const text = one.trim()
+      const session = text.startsWith(start) ? this.#read(text.slice(start.length)) : undefined
+      if (session !== undefined) return session
+    }
+    return undefined
+  }
+
+  #read(value: string): Session | undefined {
+    const [, role, expiry = "", signature = ""] = form.exec(value) ?? []
     if (role !== "read" && role !== "operate") return undefined
     const key = this.#keys.get(role)
     const expiresAt = Number.parseInt(expiry, 36)

@@ -11,6 +11,7 @@ import { pipeline } from "node:stream/promises"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { CopyFailed, CopyRefused } from "@detent/durable/DatabaseCopy"
+import { privateFile, privateFolder } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 
 export interface FilesRequest {
@@ -124,10 +125,10 @@ const copyFile = async (from: string, to: string): Promise<CopiedFile> => {
   const wanted = await digestOf(from)
   if (existsSync(to) && (await stat(to)).size === size && (await digestOf(to)) === wanted)
     return { bytes: size, isKept: true, sha256: wanted }
-  await mkdir(dirname(to), { recursive: true })
+  await mkdir(dirname(to), { recursive: true, mode: privateFolder })
   const partial = `${to}.part`
   try {
-    await pipeline(createReadStream(from), createWriteStream(partial))
+    await pipeline(createReadStream(from), createWriteStream(partial, { mode: privateFile }))
     await synced(partial)
     const found = await digestOf(partial)
     if (found !== wanted) throw new Error(`its SHA-256 is ${found} in the copy and ${wanted} in the source: it changed meanwhile`)
@@ -171,8 +172,8 @@ const synced = async (path: string) => {
 /** Stored rows name files by their address in the original folder: `former.json` lets the new folder resolve these addresses. */
 const rememberFolder = async (source: string, target: string) => {
   const before = await foldersBefore(source)
-  await mkdir(join(target, ".detent"), { recursive: true })
-  await writeFile(join(target, ".detent", "former.json"), JSON.stringify([...before, source]))
+  await mkdir(join(target, ".detent"), { recursive: true, mode: privateFolder })
+  await writeFile(join(target, ".detent", "former.json"), JSON.stringify([...before, source]), { mode: privateFile })
 }
 
 const foldersBefore = async (folder: string): Promise<ReadonlyArray<unknown>> => {

@@ -7,7 +7,7 @@
 import { mkdir, open, utimes } from "node:fs/promises"
 import { join } from "node:path"
 import { CopyFailed } from "@detent/durable/DatabaseCopy"
-import { hasEnded, processName } from "@detent/durable/internal"
+import { hasEnded, privateFolder, processName } from "@detent/durable/internal"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -29,7 +29,7 @@ export const claim = (folder: string, note: Omit<RestoreNote, "pid" | "process">
     const file = join(folder, restoreNote)
     const claimed: RestoreNote = { ...note, pid: process.pid, process: restoringProcess() }
     yield* attempt(async () => {
-      await mkdir(folder, { recursive: true })
+      await mkdir(folder, { recursive: true, mode: privateFolder })
       await write(file, JSON.stringify(claimed))
     })
     yield* Effect.forkScoped(Effect.repeat(renewed(file), Schedule.spaced(renewal)))

@@ -7,14 +7,14 @@
  * and `backup.json`, which is written last and holds the SHA-256 of the database and of `files.sha256`.
  */
 import { createReadStream, existsSync, readdirSync, statSync } from "node:fs"
-import { copyFile, mkdir, mkdtemp, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { chmod, copyFile, mkdir, mkdtemp, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve, sep } from "node:path"
 import { createInterface } from "node:readline"
 import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { CopyFailed, CopyRefused, endClaims, storedCopy } from "@detent/durable/DatabaseCopy"
-import { hasEnded, releasing } from "@detent/durable/internal"
+import { hasEnded, privateFile, privateFolder, releasing } from "@detent/durable/internal"
 import type { AnyUpload } from "@detent/uploads"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -81,7 +81,7 @@ export const backup = ({ database, data, to, onProgress }: BackupRequest) =>
 
 const backedUp = (source: Database, data: string, folder: string, onProgress: BackupRequest["onProgress"]) =>
   Effect.gen(function* () {
-    yield* trying("the folder of the backup", () => mkdir(folder, { recursive: true }))
+    yield* trying("the folder of the backup", () => mkdir(folder, { recursive: true, mode: privateFolder }))
     const file = join(folder, "detent.db")
     yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
     if (source._tag === "Sqlite") yield* trying("the database", () => onlineBackup(source.file, file))
@@ -232,6 +232,8 @@ const trying = <A>(part: string, run: () => Promise<A>): Effect.Effect<A, CopyFa
 const onlineBackup = async (from: string, to: string): Promise<void> => {
   const source = new DatabaseSync(from, { readOnly: true, timeout: 60_000 })
   try {
+    // SQLite would make a file that every user can read.
+    await writeFile(to, "", { flag: "wx", mode: privateFile })
     await backupSqlite(source, to, { rate: 2 ** 31 - 1 })
   } finally {
     source.close()
@@ -358,7 +360,7 @@ const listedFiles = (data: string, folder: string, onProgress: BackupRequest["on
   Effect.gen(function* () {
     const path = join(folder, listName)
     const list = yield* Effect.acquireRelease(
-      trying(listName, () => open(path, "w")),
+      trying(listName, () => open(path, "w", privateFile)),
       (file) => Effect.promise(() => file.close()),
     )
     const add = async (file: string, sha256: string) => {
@@ -408,8 +410,9 @@ const digestOf = async (file: string): Promise<{ readonly bytes: number; readonl
 /** Places the database atomically, without leases and claims of the processes that worked in the workspace. */
 const placeDatabase = async (from: string, to: string): Promise<void> => {
   const partial = `${to}.part`
-  await mkdir(dirname(to), { recursive: true })
+  await mkdir(dirname(to), { recursive: true, mode: privateFolder })
   await copyFile(from, partial)
+  await chmod(partial, privateFile)
   const database = new DatabaseSync(partial)
   try {
     for (const statement of endClaims("sqlite")) database.exec(statement)
@@ -421,7 +424,7 @@ const placeDatabase = async (from: string, to: string): Promise<void> => {
 }
 
 const writeDurably = async (file: string, text: string): Promise<void> => {
-  await writeFile(`${file}.part`, text)
+  await writeFile(`${file}.part`, text, { mode: privateFile })
   await synced(`${file}.part`)
   await rename(`${file}.part`, file)
 }

@@ -2,11 +2,11 @@
  * Serves the documentation site that `npm run docs` builds, at `/docs/guide`. An address without a file extension is a page. The pages
  * have inline scripts and styles, so their content security policy allows the scripts of the file, by their hashes.
  */
-import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { fileURLToPath } from "node:url"
 import { pathOf } from "../RequestGuard.ts"
+import { inlineScripts } from "./pageHeaders.ts"
 import { decoded, fileAt, sendFile } from "./StaticFiles.ts"
 
 const base = "/docs/guide"
@@ -72,11 +72,10 @@ const headersOf = (file: string): Record<string, string> => ({
   "referrer-policy": "no-referrer",
 })
 
-const policyOf = (html: string): string => {
-  const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(([, script = ""]) => hashOf(script))
-  return [
+const policyOf = (html: string): string =>
+  [
     "default-src 'none'",
-    ["script-src 'self'", ...new Set(inline)].join(" "),
+    ["script-src 'self'", ...inlineScripts(html)].join(" "),
     // Highlighted code has style attributes, which a hash cannot allow.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
@@ -86,6 +85,3 @@ const policyOf = (html: string): string => {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; ")
-}
-
-const hashOf = (script: string): string => `'sha256-${createHash("sha256").update(script).digest("base64")}'`

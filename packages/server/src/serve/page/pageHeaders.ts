@@ -1,4 +1,5 @@
 /** The headers of every file of the console: no content of other origins, no inline scripts or styles, trusted types only. */
+import { createHash } from "node:crypto"
 
 const contentPolicy = [
   "default-src 'none'",
@@ -19,3 +20,11 @@ export const pageHeaders = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
 }
+
+/** Sources of a content policy that allow the inline scripts of a page, by their hashes. */
+export const inlineScripts = (html: string): ReadonlySet<string> =>
+  new Set(
+    [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(
+      ([, script = ""]) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`,
+    ),
+  )

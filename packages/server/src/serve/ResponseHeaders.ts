@@ -1,0 +1,14 @@
+/** Headers of every answer. An answer that needs others, such as a page or a drawing, replaces them. */
+
+/** Nothing may be loaded or run where an answer is opened as a page. */
+const contentPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+export const commonHeaders = new Map<string, string>([
+  ["content-security-policy", contentPolicy],
+  ["x-content-type-options", "nosniff"],
+  ["referrer-policy", "no-referrer"],
+  ["cache-control", "no-store"],
+])
+
+/** A drawing has styles of its own. In a sandbox, its scripts would not run either. */
+export const drawingHeaders = { "content-security-policy": `${contentPolicy}; style-src 'unsafe-inline'; sandbox` }
