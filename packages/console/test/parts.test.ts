@@ -6,6 +6,7 @@ import { wayOf } from "../src/pages/instance/wayOf.ts"
 import { commandOf, curlOf } from "../src/parts/Copy.tsx"
 import { changesBetween, mostChanges } from "../src/parts/json.ts"
 import { controlOf, emptyValue, type JsonSchema } from "../src/parts/SchemaForm.tsx"
+import { stepsOf } from "../src/parts/TransitionTable.tsx"
 
 describe("addresses of the console", () => {
   it("keep names with any character, each as one part of the path", () => {
@@ -127,6 +128,24 @@ describe("a form from a JSON Schema", () => {
       ["lines", "list"],
       ["note", "text"],
       ["odd", "json"],
+    ])
+  })
+})
+
+describe("the table of a machine that is too large for a drawing", () => {
+  it("has every way between states with its cause, and none that keeps the state", () => {
+    const steps = stepsOf({
+      states: [],
+      transitions: [
+        { _tag: "Event", from: "A", event: "Go", targets: [{ _tag: "State", state: "B" }, { _tag: "Stay" }] },
+        { _tag: "Timeout", from: "B", name: "late", targets: [{ _tag: "State", state: "C" }] },
+        { _tag: "Always", from: "*", targets: [{ _tag: "State", state: "D" }, { _tag: "Stop" }] },
+      ],
+    })
+    assert.deepStrictEqual(steps, [
+      { from: "A", to: "B", cause: "Go" },
+      { from: "B", to: "C", cause: "late" },
+      { from: "*", to: "D", cause: undefined },
     ])
   })
 })

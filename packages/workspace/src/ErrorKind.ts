@@ -95,6 +95,8 @@ const registry: Readonly<Record<string, Entry>> = {
   UploadComplete: conflict,
   InstanceNeeded: usage,
   HistoryTooLong: usage,
+  DiagramTooLarge: refused,
+  DiagramFailed: failed,
   WorkspaceRefused: failed,
   OutsideCluster: conflict,
   ClusterMisconfigured: usage,

@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Workflow from "effect/workflow/Workflow"
 import type { WorkflowEvents } from "./config/Settings.ts"
-import { DrawingCache } from "./machine/DrawingCache.ts"
+import { type Drawings, makeDrawings } from "./machine/Drawings.ts"
 import { type MachineJson, makeMachineJsons } from "./machine/MachineJson.ts"
 
 /** An Effect workflow has executions like instances, but no states to draw. The configuration declares its events. */
@@ -21,8 +21,7 @@ export interface MachinesService {
   readonly find: (name: string) => Effect.Effect<Option.Option<MachineEntry>>
   /** The machine's states and events as JSON. Built once per machine. */
   readonly json: (machine: KnownMachine) => MachineJson
-  /** Drawings of machines without an instance. */
-  readonly drawings: DrawingCache
+  readonly drawings: Drawings
 }
 
 export class Machines extends Context.Service<Machines, MachinesService>()("@detent/workspace/Machines") {
@@ -33,7 +32,9 @@ export class Machines extends Context.Service<Machines, MachinesService>()("@det
   ): Layer.Layer<Machines, never, Engine> =>
     Layer.effect(
       Machines,
-      Effect.map(Engine, (engine) => {
+      Effect.gen(function* () {
+        const engine = yield* Engine
+        const drawings = yield* makeDrawings
         const effectWorkflows = new Map(
           workflows.map((workflow) => [DurableWorkflow.machineOf(workflow._tag), workflowEntry(workflow, events.get(workflow._tag))]),
         )
@@ -46,7 +47,7 @@ export class Machines extends Context.Service<Machines, MachinesService>()("@det
               Option.orElse(Option.map(engine.machine(name), entryOf), () => Option.fromNullishOr(effectWorkflows.get(name))),
             ),
           json: makeMachineJsons(),
-          drawings: new DrawingCache(),
+          drawings,
         }
       }),
     )

@@ -4,8 +4,8 @@
  * documents of a batch share one budget.
  */
 
+import { SharedResults } from "@detent/durable/internal"
 import type { LanguageModel } from "effect/ai/LanguageModel"
-import * as Cache from "effect/Cache"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Context from "effect/Context"
@@ -131,12 +131,13 @@ const taughtHere: ExtractorFor = (storage, examplesUri) =>
 /** Few batches run concurrently; an evicted entry is built again. */
 const capacity = 8
 
-/** Caches values by key. Failures are not cached: the next lookup may succeed. */
+/** Caches values by key. */
 const cached = <Key extends string | undefined, A, E>(lookup: (key: Key) => Effect.Effect<A, E>) =>
-  Effect.map(
-    Cache.make({ capacity, lookup }),
-    (made) => (key: Key) => Effect.tapError(Cache.get(made, key), () => Cache.invalidate(made, key)),
-  )
+  Effect.map(Effect.scope, (scope) => {
+    const results = new SharedResults<A, E>(scope, capacity)
+    // No address is empty.
+    return (key: Key) => results.get(key ?? "", lookup(key))
+  })
 
 const ontologies = Effect.gen(function* () {
   const storage = yield* Storage
@@ -194,7 +195,7 @@ const estimatorOf = (extractor: ExtractorName, { currency, price }: Pick<ModelEx
 })
 
 /** Uses the program's own extractor for all batches. */
-const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService, never, Storage> =>
+const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService, never, Storage | Scope.Scope> =>
   Effect.gen(function* () {
     const ontology = yield* ontologies
     const only = (wanted: Wanted) =>

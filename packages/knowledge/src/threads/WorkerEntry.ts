@@ -24,7 +24,13 @@ const findTask = () => {
     if (load === undefined) return undefined
     const tasks = loaded.get(kind) ?? load()
     loaded.set(kind, tasks)
-    return (await tasks)[name]
+    try {
+      return (await tasks)[name]
+    } catch (error) {
+      // The next task loads it again.
+      if (loaded.get(kind) === tasks) loaded.delete(kind)
+      throw error
+    }
   }
 }
 

@@ -2,7 +2,10 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Line, make as makeScene, type Source } from "./Scene.ts"
-import { compartments, type DiagramError, labelLines, layout, type SvgLayout } from "./SvgLayout.ts"
+import { compartments, type DiagramError, labelLines, type Placing, layout as place, type SvgLayout } from "./SvgLayout.ts"
+
+export type { Scene } from "./Scene.ts"
+export { type Direction, layout as place, type Placing, type SvgLayout as Places } from "./SvgLayout.ts"
 
 const area = { x: Schema.Finite, y: Schema.Finite, width: Schema.Finite, height: Schema.Finite }
 
@@ -64,8 +67,14 @@ export interface LayoutOptions {
 }
 
 /** Lays out the machine. */
-export const make = (source: Source, { direction = "down", fields }: LayoutOptions = {}): Effect.Effect<Layout, DiagramError> =>
-  Effect.map(layout(makeScene(source, { fields }), direction), layoutOf)
+export const make = (source: Source, options: LayoutOptions = {}): Effect.Effect<Layout, DiagramError> => makeWith(place, source, options)
+
+/** The same with positions that `placing` computes, such as in a worker process that calls `place`. */
+export const makeWith = <E>(
+  placing: Placing<E>,
+  source: Source,
+  { direction = "down", fields }: LayoutOptions = {},
+): Effect.Effect<Layout, E> => Effect.map(placing(makeScene(source, { fields }), direction), layoutOf)
 
 const lineOf = ({ kind, text }: Line) => ({ kind, text })
 

@@ -7,7 +7,7 @@ import * as Escape from "./Escape.ts"
 import type { SceneOptions, Source } from "./Scene.ts"
 import * as Scenes from "./Scene.ts"
 import { element, rectangle } from "./SvgElement.ts"
-import { type DiagramError, layout, type SvgLayout, size } from "./SvgLayout.ts"
+import { type DiagramError, layout, type Placing, type SvgLayout, size } from "./SvgLayout.ts"
 import { drawBox, drawGroup, drawGroupTitle, drawLabel, drawLine, drawStart, drawStop } from "./SvgShapes.ts"
 import { light, type Theme } from "./Theme.ts"
 
@@ -20,9 +20,12 @@ export interface SvgOptions extends SceneOptions {
 }
 
 /** Draws the machine; with a trace, the states visited, the current one and the edges taken are coloured. */
-export const render = (source: Source, options: SvgOptions = {}): Effect.Effect<string, DiagramError> => {
+export const render = (source: Source, options: SvgOptions = {}): Effect.Effect<string, DiagramError> => renderWith(layout, source, options)
+
+/** The same with positions that `placing` computes, such as in a worker process that calls `Layout.place`. */
+export const renderWith = <E>(placing: Placing<E>, source: Source, options: SvgOptions = {}): Effect.Effect<string, E> => {
   const scene = Scenes.make(source, options)
-  return Effect.map(layout(scene, options.direction ?? "down"), (places) => draw(scene.title, places, options.theme ?? light))
+  return Effect.map(placing(scene, options.direction ?? "down"), (places) => draw(scene.title, places, options.theme ?? light))
 }
 
 const draw = (title: string, places: SvgLayout, theme: Theme): string => {

@@ -179,7 +179,12 @@ const loadElk = Effect.tryPromise({
   catch: (cause) => new DiagramError({ problem: "the layout engine elkjs is not installed", nextStep: "run `npm install elkjs`", cause }),
 })
 
-export const layout = Effect.fnUntraced(function* (scene: Scene, direction: "down" | "right") {
+export type Direction = "down" | "right"
+
+/** Computes the positions of a scene. Scene and positions are plain data, so that another process can do it. */
+export type Placing<E> = (scene: Scene, direction: Direction) => Effect.Effect<SvgLayout, E>
+
+export const layout: Placing<DiagramError> = Effect.fnUntraced(function* (scene: Scene, direction: Direction) {
   const elk = yield* loadElk
   const root = yield* Effect.tryPromise({
     try: () => new elk.default.default().layout(graphOf(scene, direction)),

@@ -57,8 +57,7 @@ export const draw = (machine: KnownMachine, { format, theme, instance }: Drawing
     const options = trace === undefined ? {} : { trace }
     switch (format) {
       case "svg":
-        if (trace === undefined) return yield* (yield* Machines).drawings.svg(machine, theme ?? "light")
-        return yield* Svg.render(machine, { ...options, theme: theme === "dark" ? Svg.dark : Svg.light })
+        return yield* (yield* Machines).drawings.svg(machine, { ...options, theme: theme === "dark" ? Svg.dark : Svg.light })
       case "mermaid":
         return Mermaid.stateDiagram(machine, options)
       case "flowchart":

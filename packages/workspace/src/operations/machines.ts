@@ -85,7 +85,7 @@ export const layout = (name: string, direction: "down" | "right" = "down") =>
   Effect.gen(function* () {
     const { machine } = yield* findMachine(name)
     const { drawings } = yield* Machines
-    const places = yield* Effect.catchTag(drawings.layout(machine, direction), "DiagramError", Effect.die)
+    const places = yield* drawings.layout(machine, direction)
     return { fingerprint: drawings.fingerprint(machine), ...places }
   })
 
