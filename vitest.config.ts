@@ -12,20 +12,23 @@ const withPostgres = "{durable/test,cluster/test,uploads/test,*/test/postgres}"
 /** Starts it. */
 const postgres = "packages/durable/test/support/globalSetup.ts"
 
-const project = (name: string, include: Array<string>, exclude: Array<string>, globalSetup: string | undefined) => ({
+/** The limit only ends tests that hang: those of waiting are in the tests, and grow with the load of the machine. */
+const project = (name: string, include: Array<string>, exclude: Array<string>, testTimeout: number, globalSetup?: string) => ({
   extends: true as const,
-  test: { name, include, exclude, ...(globalSetup === undefined ? {} : { globalSetup }) },
+  test: { name, include, exclude, testTimeout, hookTimeout: testTimeout, ...(globalSetup === undefined ? {} : { globalSetup }) },
 })
 
+const minutes = 60_000
+
 /** The files `*.test.ts` are what `npm test` runs, and `*.proof.ts` what `npm run proofs` runs; `npm run soak` runs `*.soak.ts`. */
-const kinds = (kind: "test" | "proof") => [
+const kinds = (kind: "test" | "proof", limit: number) => [
   project(
     kind,
     [`packages/*/test/**/*.${kind}.ts`, `{examples,scripts,docs}/test/**/*.${kind}.ts`, `docs/snippets/**/*.${kind}.ts`],
     [`packages/${withPostgres}/**`],
-    undefined,
+    limit,
   ),
-  project(`${kind} on PostgreSQL`, [`packages/${withPostgres}/**/*.${kind}.ts`], [], postgres),
+  project(`${kind} on PostgreSQL`, [`packages/${withPostgres}/**/*.${kind}.ts`], [], limit, postgres),
 ]
 
 export default defineConfig({
@@ -35,15 +38,16 @@ export default defineConfig({
     isolate: false,
     // Many tests wait, for processes that are killed, leases and databases; the long ones use 0.4 of a core. Two more than there are cores.
     maxWorkers: availableParallelism() + 2,
-    // Only ends tests that hang: the limits of a test are in the test, and grow with the load of the machine.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
     slowTestThreshold: 10_000,
     // What tests write is printed with those that fail.
     silent: "passed-only",
     env: { NODE_COMPILE_CACHE },
     sequence: { sequencer: LongestFirst },
     globalSetup: "scripts/bundlePrograms.ts",
-    projects: [...kinds("test"), ...kinds("proof"), project("soak", [`packages/${withPostgres}/**/*.soak.ts`], [], postgres)],
+    projects: [
+      ...kinds("test", 10 * minutes),
+      ...kinds("proof", 30 * minutes),
+      project("soak", [`packages/${withPostgres}/**/*.soak.ts`], [], 24 * 60 * minutes, postgres),
+    ],
   },
 })

@@ -89,5 +89,5 @@ describe("the approval of invoices", () => {
     } finally {
       rmSync(temporary, { recursive: true })
     }
-  }, 30_000)
+  })
 })

@@ -96,5 +96,5 @@ describe("a trip in three bookings", () => {
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
-  }, 60_000)
+  })
 })

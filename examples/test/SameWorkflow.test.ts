@@ -11,18 +11,14 @@ describe("one workflow on two engines", () => {
     ["the journal", onJournal],
     ["Effect's cluster", onCluster],
   ] as const) {
-    it.live(
-      `has the same result on ${name}`,
-      () => {
-        const folder = mkdtempSync(join(tmpdir(), "detent-same-"))
-        return Effect.gen(function* () {
-          expect(yield* publish("the year")).toBe("draft of the year, approved by Grace, sent at attempt 3")
-        }).pipe(
-          Effect.provide(reportLayer.pipe(Layer.provideMerge(engine(join(folder, "store.db"))))),
-          Effect.ensuring(Effect.sync(() => rmSync(folder, { recursive: true, force: true }))),
-        )
-      },
-      30_000,
-    )
+    it.live(`has the same result on ${name}`, () => {
+      const folder = mkdtempSync(join(tmpdir(), "detent-same-"))
+      return Effect.gen(function* () {
+        expect(yield* publish("the year")).toBe("draft of the year, approved by Grace, sent at attempt 3")
+      }).pipe(
+        Effect.provide(reportLayer.pipe(Layer.provideMerge(engine(join(folder, "store.db"))))),
+        Effect.ensuring(Effect.sync(() => rmSync(folder, { recursive: true, force: true }))),
+      )
+    })
   }
 })

@@ -7,18 +7,15 @@ import { bothAtOnce, S } from "../durable/TwoNodes.ts"
 let server: PostgresServer
 beforeAll(async () => {
   server = await startPostgres()
-}, 60_000)
+})
 afterAll(() => server.stop())
 
 describe("two nodes on one PostgreSQL", () => {
-  it.live(
-    "share an account without losing or doubling a payment",
-    () =>
-      Effect.gen(function* () {
-        const { state, sequence } = yield* bothAtOnce(server.url, "account-1", 20)
-        expect(state).toEqual(S.Open({ balance: 20 * 1 + 20 * 10 }))
-        expect(sequence).toBe(40)
-      }),
-    60_000,
+  it.live("share an account without losing or doubling a payment", () =>
+    Effect.gen(function* () {
+      const { state, sequence } = yield* bothAtOnce(server.url, "account-1", 20)
+      expect(state).toEqual(S.Open({ balance: 20 * 1 + 20 * 10 }))
+      expect(sequence).toBe(40)
+    }),
   )
 })

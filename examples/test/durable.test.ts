@@ -28,7 +28,7 @@ it("the durable program of the README charges once, however often it is run", as
   } finally {
     rmSync(folder, { recursive: true })
   }
-}, 30_000)
+})
 
 it("the durable subscription of the README stores its event once, however often it is run", async () => {
   const cwd = mkdtempSync(join(tmpdir(), "detent-readme-"))
@@ -43,7 +43,7 @@ it("the durable subscription of the README stores its event once, however often 
   } finally {
     rmSync(cwd, { recursive: true })
   }
-}, 30_000)
+})
 
 it.live("a sale becomes a domain event, and one that was published before is not published again", () =>
   Effect.gen(function* () {
@@ -97,4 +97,4 @@ it("the spans of an order reach a receiver of OTLP", async () => {
   } finally {
     server.close()
   }
-}, 30_000)
+})

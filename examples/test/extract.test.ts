@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect, it } from "@effect/vitest"
 
-it("knowledge/extract.ts extracts a document and prints the quotes of its facts", { timeout: 60_000 }, async () => {
+it("knowledge/extract.ts extracts a document and prints the quotes of its facts", async () => {
   const folder = await mkdtemp(join(tmpdir(), "detent-extract-"))
   const root = join(import.meta.dirname, "..", "..")
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(root, "examples/knowledge/extract.ts"), folder], {

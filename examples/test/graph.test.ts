@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect, it } from "@effect/vitest"
 
-it("knowledge/graph.ts makes a graph of the corpus and prints facts with their quotes", { timeout: 60_000 }, async () => {
+it("knowledge/graph.ts makes a graph of the corpus and prints facts with their quotes", async () => {
   const folder = await mkdtemp(join(tmpdir(), "detent-graph-"))
   const root = join(import.meta.dirname, "..", "..")
   const program = [join(root, "examples/knowledge/graph.ts"), join(folder, "made", "by", "it")]

@@ -20,7 +20,7 @@ const loaded = (file: string, found = new Set<string>()): ReadonlySet<string> =>
   return found
 }
 
-describe("the detent command", { timeout: 60_000 }, () => {
+describe("the detent command", () => {
   it("explains itself without loading anything but plain JavaScript of its own", async () => {
     for (const file of loaded(join(dirname(bin), "command.mjs"))) assert.match(file, /\.mjs$/)
     const { code, out, err } = await detent(["--help"])

@@ -40,7 +40,7 @@ beforeAll(async () => {
   await project(cwd, chartConfig(1, "playing"))
 })
 
-describe("a chart of XState", { timeout: 120_000 }, () => {
+describe("a chart of XState", () => {
   it("is started, sent events, and shows the delays that wait", async () => {
     assert.strictEqual((await detent("instance", "start", "player", "one")).code, 0)
     const seek = await detent("instance", "send", "player/one", "seek", "--with", '{"to":42}')

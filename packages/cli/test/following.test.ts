@@ -52,7 +52,7 @@ beforeAll(async () => {
   await project(cwd, config)
 })
 
-describe("detent instance watch", { timeout: 120_000 }, () => {
+describe("detent instance watch", () => {
   it("shows each event of another process and ends with the instance, on the data folder alone", async () => {
     await detent("instance", "start", "order", "one", "--with", '{"total":1}')
     await detent("instance", "send", "one", "Add", "--with", '{"amount":2,"card":"4711"}')
@@ -103,7 +103,7 @@ describe("detent instance watch", { timeout: 120_000 }, () => {
   })
 })
 
-describe("detent execution start", { timeout: 120_000 }, () => {
+describe("detent execution start", () => {
   it("stores the execution where no process works, and a worker runs it", async () => {
     const started = await detent("execution", "start", "checkout", "--with", '{"order":"o-1"}', "--json")
     assert.strictEqual(started.code, 0, started.err)
@@ -160,7 +160,7 @@ describe("detent execution start", { timeout: 120_000 }, () => {
   })
 })
 
-describe("detent execution send", { timeout: 120_000 }, () => {
+describe("detent execution send", () => {
   const confirmed = ["confirmed", "--with", '{"by":"ada"}']
   const started = (id: string) => detent("execution", "start", "trip", "--id", id, "--with", '{"traveller":"Grace"}', "--json")
   const phase = async (id: string) => JSON.parse((await detent("execution", "show", `trip/${id}`, "--json")).out).phase

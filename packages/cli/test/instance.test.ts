@@ -23,7 +23,7 @@ const Standing = Schema.Struct({
   accepts: Schema.optionalKey(Schema.Array(Schema.String)),
 })
 
-describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
+describe("instances of a machine of one's own", () => {
   it("are started with the fields of their first state, once", async () => {
     const begun = await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}', "--json")
     assert.deepStrictEqual(decoded(Standing, begun.out)[0]?.state, { _tag: "Off", pin: "•••" })
@@ -204,7 +204,7 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
   })
 })
 
-describe("the history of an instance", { timeout: 120_000 }, () => {
+describe("the history of an instance", () => {
   it("comes in pages", async () => {
     const cwd = join(await temporaryFolder(), "porch")
     await project(cwd, lampConfig())

@@ -16,7 +16,7 @@ beforeAll(async () => {
   await project(cwd, lampConfig("Schema.Int", settings))
   await copyFewDocuments(join(cwd, "corpus"), ["ada-sol.txt", "books.json", "newsletter.txt"])
   await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}'], { cwd })
-}, 120_000)
+})
 
 /** A client that speaks the protocol, a line for each message. */
 class Client {
@@ -52,7 +52,7 @@ class Client {
   }
 }
 
-describe("detent mcp", { timeout: 120_000 }, () => {
+describe("detent mcp", () => {
   it("lets an agent only read, unless a role says otherwise", async () => {
     const client = new Client()
     const { serverInfo, protocolVersion, capabilities, instructions } = await client.initialize()
@@ -260,7 +260,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
   })
 })
 
-describe("dead letters for agents", { timeout: 120_000 }, () => {
+describe("dead letters for agents", () => {
   it("are listed; a dry run says what a retry would do, and only the role operate retries them", async () => {
     await detent(["instance", "start", "lamp", "bill", "--with", '{"pin":"4711"}'], { cwd })
     await detent(["instance", "send", "bill", "Switch", "--with", '{"level":1}'], { cwd })

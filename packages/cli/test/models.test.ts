@@ -18,7 +18,7 @@ const statuses = (out: string) => decoded(BatchApi.BatchStatus, out)
 
 const question = (heard: Heard) => `${questionIn(heard).asks} ${questionIn(heard).text}`
 
-describe("a model from the command line", { timeout: 240_000 }, () => {
+describe("a model from the command line", () => {
   it.live.each(["anthropic", "chat"] as const)("%s: makes the graph, and progress and status show tokens and cost", (api) =>
     Effect.gen(function* () {
       const { server, cwd, line, detent } = yield* project(shipModel, api)

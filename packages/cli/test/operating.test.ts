@@ -38,7 +38,7 @@ const workspace = async (config: string) => {
   return { cwd, detent: (...args: ReadonlyArray<string>) => run(args, { cwd }) }
 }
 
-describe("detent instance ask", { timeout: 120_000 }, () => {
+describe("detent instance ask", () => {
   it("prints the answer and journals nothing; an event that is not a question is not sent", async () => {
     const { detent } = await workspace(jobConfig)
     await detent("instance", "start", "job", "j", "--with", '{"n":40}')
@@ -51,7 +51,7 @@ describe("detent instance ask", { timeout: 120_000 }, () => {
   })
 })
 
-describe("detent command retry --force", { timeout: 120_000 }, () => {
+describe("detent command retry --force", () => {
   it("executes a command again whose instance has ended, which is refused without", async () => {
     const { detent } = await workspace(jobConfig)
     await detent("instance", "start", "job", "j", "--with", '{"n":1}')
@@ -81,7 +81,7 @@ const threeTries = jobConfig
     'Effect.suspend(() => Effect.fail(new Error("call " + ++calls + " was not answered")))',
   )
 
-describe("detent command list", { timeout: 120_000 }, () => {
+describe("detent command list", () => {
   it("shows the errors of earlier tries beside the problem", async () => {
     const { detent } = await workspace(threeTries)
     await detent("instance", "start", "job", "j", "--with", '{"n":1}')
@@ -97,7 +97,7 @@ describe("detent command list", { timeout: 120_000 }, () => {
   })
 })
 
-describe("a change under --key", { timeout: 120_000 }, () => {
+describe("a change under --key", () => {
   it.each(["alone", "beside a server"])("is made once, %s, and another under the key is refused", async (way) => {
     const { cwd, detent } = await workspace(jobConfig)
     if (way === "beside a server") {
@@ -124,7 +124,7 @@ describe("a change under --key", { timeout: 120_000 }, () => {
   })
 })
 
-describe("beside a server", { timeout: 120_000 }, () => {
+describe("beside a server", () => {
   it("one that ended is purged by the server", async () => {
     const { cwd, detent } = await workspace(jobConfig)
     const server = start(["dev", "--port", "0"], { cwd })
@@ -161,7 +161,7 @@ describe("beside a server", { timeout: 120_000 }, () => {
   })
 })
 
-describe("batches and executions", { timeout: 240_000 }, () => {
+describe("batches and executions", () => {
   it("an execution is listed, shown and has a history; the facts of a batch are withdrawn once the user agrees", async () => {
     const cwd = await temporaryFolder()
     const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
@@ -200,7 +200,7 @@ describe("batches and executions", { timeout: 240_000 }, () => {
   })
 })
 
-describe("an upload that is not complete", { timeout: 120_000 }, () => {
+describe("an upload that is not complete", () => {
   it("is cancelled once the user agrees", async () => {
     const cwd = await temporaryFolder()
     const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })

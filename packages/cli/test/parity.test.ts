@@ -13,7 +13,7 @@ beforeAll(async () => {
   await copyFewDocuments(join(cwd, "corpus"))
 })
 
-describe("what the API can do, the command line can", { timeout: 120_000 }, () => {
+describe("what the API can do, the command line can", () => {
   it("forks an instance, and pauses and resumes a queue", async () => {
     await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}')
     await detent("instance", "send", "hall", "Switch", "--with", '{"level":3}')

@@ -19,9 +19,9 @@ beforeAll(async () => {
   const { code, err } = await detent("batch", "run", "corpus")
   assert.strictEqual(code, 0, err)
   batch = decoded(BatchApi.BatchListing, (await detent("batch", "list", "--json")).out)[0]?.batchId ?? ""
-}, 240_000)
+})
 
-describe("the review list from the command line", { timeout: 240_000 }, () => {
+describe("the review list from the command line", () => {
   it("shows each fact with its words, its document and the reason, and says what is missing", async () => {
     const { out } = await detent("batch", "review", "list", batch, "--limit", "2")
     assert.match(

@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = start(["dev", "--demo", "--port", "0"], { cwd })
   await server.until(/items: detent upload show/)
   url = server.out.trim()
-}, 120_000)
+})
 
 afterAll(async () => {
   await server?.stop("SIGKILL")
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const ask = async (path: string) => (await fetch(`${url}${path}`)).json()
 
-describe("detent dev", { timeout: 120_000 }, () => {
+describe("detent dev", () => {
   it("answers at the address it printed, and works on its sample data", async () => {
     assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
     assert.deepInclude(await ask("/health/ready"), { status: "ready", role: "work" })
@@ -84,7 +84,7 @@ describe("detent dev", { timeout: 120_000 }, () => {
   })
 })
 
-describe("detent serve", { timeout: 120_000 }, () => {
+describe("detent serve", () => {
   it("is not reached from other machines without a token, and then only with it", async () => {
     const open = await detent("serve", "--host", "0.0.0.0", "--port", "0")
     assert.strictEqual(open.code, 2)
@@ -135,7 +135,7 @@ describe("detent serve", { timeout: 120_000 }, () => {
   })
 })
 
-describe("detent worker", { timeout: 120_000 }, () => {
+describe("detent worker", () => {
   it("ends well when it is stopped", async () => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const working = start(["worker"], { cwd })

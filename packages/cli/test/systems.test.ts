@@ -45,13 +45,13 @@ const machineNames = async (cwd: string) => {
     .map((line) => String(JSON.parse(line).name))
 }
 
-describe("a project without knowledge and uploads", { timeout: 120_000 }, () => {
+describe("a project without knowledge and uploads", () => {
   let cwd = ""
   beforeAll(async () => {
     cwd = join(await temporaryFolder(), "lamps")
     await project(cwd, lampConfig())
     await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}'], { cwd })
-  }, 120_000)
+  })
 
   const recorded = async (name: string) => {
     const file = join(cwd, name)
@@ -108,7 +108,7 @@ describe("a project without knowledge and uploads", { timeout: 120_000 }, () => 
   })
 })
 
-describe("a folder without a configuration", { timeout: 240_000 }, () => {
+describe("a folder without a configuration", () => {
   it("knows a batch after `detent batch run`, in every command and server that follows", async () => {
     const cwd = await documents()
     assert.deepStrictEqual(await machineNames(cwd), [])
@@ -136,7 +136,7 @@ describe("a folder without a configuration", { timeout: 240_000 }, () => {
   })
 })
 
-describe("a configuration with knowledge", { timeout: 240_000 }, () => {
+describe("a configuration with knowledge", () => {
   it("gives batches to the server", async () => {
     const cwd = await documents("{ knowledge: {} }")
     const server = start(["serve", "--port", "0"], { cwd })
@@ -148,7 +148,7 @@ describe("a configuration with knowledge", { timeout: 240_000 }, () => {
   })
 })
 
-describe("workflows of a project", { timeout: 120_000 }, () => {
+describe("workflows of a project", () => {
   const config = `
 import { workflow } from "@detent/durable/promise"
 import { defineConfig } from "@detent/workspace/Config"
@@ -198,7 +198,7 @@ export default defineConfig({ workflows: [Nightly], layers: process.argv.include
   })
 })
 
-describe("DETENT_DATABASE_URL", { timeout: 120_000 }, () => {
+describe("DETENT_DATABASE_URL", () => {
   it.each([
     ["machine", "list"],
     ["machine", "show", "lamp"],

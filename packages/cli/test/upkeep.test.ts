@@ -34,7 +34,7 @@ const packs = async (...ids: ReadonlyArray<string>) => {
   return { cwd, detent, configure, statuses }
 }
 
-describe("instances of a machine that is not in the configuration", { timeout: 120_000 }, () => {
+describe("instances of a machine that is not in the configuration", () => {
   it("are found by the check before a deploy, which can be made to accept them", async () => {
     const { detent, configure } = await packs("p-1", "p-2")
     const fine = await detent("machine", "check")
@@ -73,7 +73,7 @@ describe("instances of a machine that is not in the configuration", { timeout: 1
   })
 })
 
-describe("an instance that does not fit its definition", { timeout: 120_000 }, () => {
+describe("an instance that does not fit its definition", () => {
   it("is not changed by a look at it; once held, the look says how it is released", async () => {
     const { detent, configure, statuses } = await packs("p-1")
     await configure(packConfig("Schema.String"))
@@ -97,7 +97,7 @@ describe("an instance that does not fit its definition", { timeout: 120_000 }, (
   })
 })
 
-describe("instances that have ended", { timeout: 120_000 }, () => {
+describe("instances that have ended", () => {
   it("in failure are listed by the status that is printed, in pages too", async () => {
     const { detent } = await packs("p-1", "p-2", "p-3", "p-4")
     await detent("instance", "send", "p-1", "Send")
@@ -132,7 +132,7 @@ describe("instances that have ended", { timeout: 120_000 }, () => {
   })
 })
 
-describe("a SQLite database that is not there", { timeout: 120_000 }, () => {
+describe("a SQLite database that is not there", () => {
   it("is not created by commands that read", async () => {
     const { cwd, detent } = await packs()
     for (const words of [

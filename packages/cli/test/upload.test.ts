@@ -18,7 +18,7 @@ beforeAll(async () => {
   await writeItemFile(join(cwd, "large.jsonl"), { items: 15_000, seed: 5, layout: "lines", firstId: 100_000 })
 })
 
-describe("an upload from the command line", { timeout: 120_000 }, () => {
+describe("an upload from the command line", () => {
   it("stores a file of items once, and is listed and shown", async () => {
     const { code, out, err } = await detent("upload", "run", "good.json", "--json")
     assert.strictEqual(code, 0, err)
@@ -169,7 +169,7 @@ const Books = defineUpload({
 export default defineConfig({ uploads: [Books] })
 `
 
-describe("an upload of a kind of the project", { timeout: 120_000 }, () => {
+describe("an upload of a kind of the project", () => {
   const refused = { isbn: "2", title: "" }
   const uploaded = async () => {
     const folder = join(await temporaryFolder(), "books")
@@ -240,7 +240,7 @@ const Notes = defineUpload({
 export default defineConfig({ uploads: [Notes], limits: { uploadItem: { time: "1 second", memory: 400 } } })
 `
 
-describe("an item whose check is never done", { timeout: 240_000 }, () => {
+describe("an item whose check is never done", () => {
   it("fails alone, while the server that reads it answers", async () => {
     const folder = join(await temporaryFolder(), "notes")
     await project(folder, stubborn)

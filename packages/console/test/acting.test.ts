@@ -31,96 +31,84 @@ const after = (() => {
   )
 })()
 
-/** A browser takes a while to start on a busy machine. */
-const timeout = 180_000
-
 describe("acting in the console", unless(noBrowser), () => {
   const openTab = useBrowser()
   const shared = useServed()
 
-  it.live(
-    "counts the instances that an event would be sent to, sends it, and links to the job",
-    () =>
-      Effect.gen(function* () {
-        const { url, client } = yield* shared
-        for (const id of ["one", "two", "three"]) yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
-        const tab = yield* openTab(`${url}/instances?machine=tally`)
-        yield* tab.shows("three")
-        yield* tab.run((page) => page.getByRole("button", { name: "Send to all shown" }).click())
-        yield* tab.run((page) => page.getByLabel("Event", { exact: true }).selectOption("Pause"))
-        yield* tab.run((page) => page.getByRole("button", { name: "Count them" }).click())
-        yield* tab.shows("would be sent to 3 instances")
-        for (const id of ["one", "two", "three"])
-          assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id } })).state._tag, "Open")
-        yield* tab.run((page) => page.getByRole("button", { name: "Send to 3" }).dblclick())
-        yield* tab.shows("Follow the job")
-        assert.lengthOf(
-          tab.requests.filter((address) => address.endsWith("/instances/bulk")),
-          2,
-          "a count and one job",
-        )
-        yield* tab.until(`[...document.querySelectorAll("[role=row]")].filter((row) => /\\bPaused\\b/.test(row.innerText)).length === 3`)
-        assert.deepStrictEqual(tab.problems, [])
-      }),
-    timeout,
+  it.live("counts the instances that an event would be sent to, sends it, and links to the job", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* shared
+      for (const id of ["one", "two", "three"]) yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
+      const tab = yield* openTab(`${url}/instances?machine=tally`)
+      yield* tab.shows("three")
+      yield* tab.run((page) => page.getByRole("button", { name: "Send to all shown" }).click())
+      yield* tab.run((page) => page.getByLabel("Event", { exact: true }).selectOption("Pause"))
+      yield* tab.run((page) => page.getByRole("button", { name: "Count them" }).click())
+      yield* tab.shows("would be sent to 3 instances")
+      for (const id of ["one", "two", "three"])
+        assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id } })).state._tag, "Open")
+      yield* tab.run((page) => page.getByRole("button", { name: "Send to 3" }).dblclick())
+      yield* tab.shows("Follow the job")
+      assert.lengthOf(
+        tab.requests.filter((address) => address.endsWith("/instances/bulk")),
+        2,
+        "a count and one job",
+      )
+      yield* tab.until(`[...document.querySelectorAll("[role=row]")].filter((row) => /\\bPaused\\b/.test(row.innerText)).length === 3`)
+      assert.deepStrictEqual(tab.problems, [])
+    }),
   )
 
-  it.live(
-    "tries the repair of a held instance before it replaces the stored event",
-    () =>
-      Effect.gen(function* () {
-        const data = yield* temporaryFolder
-        const params = { machine: "ledger", id: "one" }
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const { client } = yield* served({ data, config: defineConfig({ machines: [before] }) })
-            yield* client.instances.start({ params, payload: { id: "one" } })
-            yield* client.instances.send({ params, headers: {}, payload: { _tag: "Add", by: 7 } })
-          }),
-        )
-        const { url, client } = yield* served({ data, config: defineConfig({ machines: [after] }) })
-        const tab = yield* openTab(`${url}/instances/ledger/one`)
-        yield* tab.shows("Held at step 1")
-        assert.isTrue(yield* tab.evaluate(`[...document.querySelectorAll("button")].find((one) => one.innerText === "Repair").disabled`))
-        yield* tab.run((page) => page.getByLabel("note").fill("from the old version"))
-        yield* tab.run((page) => page.getByRole("button", { name: "Try", exact: true }).click())
-        yield* tab.shows("With this event the instance replays")
-        yield* tab.run((page) => page.getByRole("button", { name: "Repair", exact: true }).click())
-        yield* tab.shows("is repaired")
-        const view = yield* client.instances.get({ params })
-        assert.deepStrictEqual([view.status, view.state["count"]], ["running", 7])
-      }),
-    timeout,
+  it.live("tries the repair of a held instance before it replaces the stored event", () =>
+    Effect.gen(function* () {
+      const data = yield* temporaryFolder
+      const params = { machine: "ledger", id: "one" }
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const { client } = yield* served({ data, config: defineConfig({ machines: [before] }) })
+          yield* client.instances.start({ params, payload: { id: "one" } })
+          yield* client.instances.send({ params, headers: {}, payload: { _tag: "Add", by: 7 } })
+        }),
+      )
+      const { url, client } = yield* served({ data, config: defineConfig({ machines: [after] }) })
+      const tab = yield* openTab(`${url}/instances/ledger/one`)
+      yield* tab.shows("Held at step 1")
+      assert.isTrue(yield* tab.evaluate(`[...document.querySelectorAll("button")].find((one) => one.innerText === "Repair").disabled`))
+      yield* tab.run((page) => page.getByLabel("note").fill("from the old version"))
+      yield* tab.run((page) => page.getByRole("button", { name: "Try", exact: true }).click())
+      yield* tab.shows("With this event the instance replays")
+      yield* tab.run((page) => page.getByRole("button", { name: "Repair", exact: true }).click())
+      yield* tab.shows("is repaired")
+      const view = yield* client.instances.get({ params })
+      assert.deepStrictEqual([view.status, view.state["count"]], ["running", 7])
+    }),
   )
 
-  it.live(
-    "corrects an item that failed, and retries it",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* shared
-        const lines = [
-          { id: 1, type: "story", by: "ada", time: 1_700_000_000, title: "One" },
-          { type: "story", by: "ada", time: 1_700_000_001, title: "Two" },
-        ]
-        const form = new FormData()
-        form.append("file", new Blob([lines.map((line) => JSON.stringify(line)).join("\n")]), "items.jsonl")
-        const { text } = yield* request(`${url}/api/v1/uploads`, { method: "POST", body: form })
-        const tab = yield* openTab(`${url}/uploads/${JSON.parse(text).batchId}`)
-        yield* tab.shows("missing_id")
-        yield* tab.shows("Open an item to correct it, then retry")
-        yield* tab.visit("/")
-        yield* tab.until(`[...document.querySelectorAll("a")].some((one) => /incomplete uploads\\s+1\\s/.test(one.innerText))`)
-        yield* tab.run((page) => page.getByRole("link", { name: "incomplete uploads" }).click())
-        yield* tab.shows("missing_id")
-        yield* tab.run((page) => page.getByRole("table", { name: "Items" }).getByRole("link").first().click())
-        yield* tab.run((page) => page.getByLabel("The corrected item, as JSON").fill(JSON.stringify({ ...lines[1], id: 2 })))
-        yield* tab.run((page) => page.getByRole("button", { name: "Correct" }).click())
-        yield* tab.shows("is corrected")
-        yield* tab.run((page) => page.getByRole("table", { name: "Items" }).getByText("corrected", { exact: true }).waitFor())
-        yield* tab.run((page) => page.getByRole("button", { name: "Retry" }).click())
-        yield* tab.until(`/\\b2\\s+stored/.test(document.body.innerText)`)
-        assert.deepStrictEqual(tab.problems, [])
-      }),
-    timeout,
+  it.live("corrects an item that failed, and retries it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* shared
+      const lines = [
+        { id: 1, type: "story", by: "ada", time: 1_700_000_000, title: "One" },
+        { type: "story", by: "ada", time: 1_700_000_001, title: "Two" },
+      ]
+      const form = new FormData()
+      form.append("file", new Blob([lines.map((line) => JSON.stringify(line)).join("\n")]), "items.jsonl")
+      const { text } = yield* request(`${url}/api/v1/uploads`, { method: "POST", body: form })
+      const tab = yield* openTab(`${url}/uploads/${JSON.parse(text).batchId}`)
+      yield* tab.shows("missing_id")
+      yield* tab.shows("Open an item to correct it, then retry")
+      yield* tab.visit("/")
+      yield* tab.until(`[...document.querySelectorAll("a")].some((one) => /incomplete uploads\\s+1\\s/.test(one.innerText))`)
+      yield* tab.run((page) => page.getByRole("link", { name: "incomplete uploads" }).click())
+      yield* tab.shows("missing_id")
+      yield* tab.run((page) => page.getByRole("table", { name: "Items" }).getByRole("link").first().click())
+      yield* tab.run((page) => page.getByLabel("The corrected item, as JSON").fill(JSON.stringify({ ...lines[1], id: 2 })))
+      yield* tab.run((page) => page.getByRole("button", { name: "Correct" }).click())
+      yield* tab.shows("is corrected")
+      yield* tab.run((page) => page.getByRole("table", { name: "Items" }).getByText("corrected", { exact: true }).waitFor())
+      yield* tab.run((page) => page.getByRole("button", { name: "Retry" }).click())
+      yield* tab.until(`/\\b2\\s+stored/.test(document.body.innerText)`)
+      assert.deepStrictEqual(tab.problems, [])
+    }),
   )
 })

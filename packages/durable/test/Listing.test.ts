@@ -50,7 +50,7 @@ const foldsInSteps = (step: (sql: SqlClient) => Effect.Effect<boolean, unknown>,
     assert.strictEqual((yield* journal.count(machine)).get("Moving"), total)
   })
 
-describe("the listing", { timeout: 60_000 }, () => {
+describe("the listing", () => {
   it.live("on SQLite is brought up to date in steps of bounded size", () =>
     Effect.provide(
       foldsInSteps((sql) => foldOnSqlite(sql, makeTransact(sql)), foldInstances, "detent_moves", "detent_listing"),

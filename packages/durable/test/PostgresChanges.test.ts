@@ -11,6 +11,7 @@ import type { InstanceKey } from "../src/store/Commit.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { E, Job, S } from "../testing/engine/Machines.ts"
 import { freshKey } from "../testing/samples.ts"
+import { within } from "./support/patience.ts"
 
 describe("changed instances on PostgreSQL", () => {
   it.live("140 other processes hear which instances were changed, this one does not, and many are any", () =>
@@ -36,12 +37,12 @@ describe("changed instances on PostgreSQL", () => {
         else if (isListening) Deferred.doneUnsafe(any, Effect.void)
         else Deferred.doneUnsafe(listening, Effect.void)
       })
-      yield* Effect.timeout(Deferred.await(listening), "10 seconds")
+      yield* within("10 seconds")(Deferred.await(listening))
       isListening = true
       one.changed?.notify([key, { ...key, id: "é 'x'" }, key])
-      assert.deepStrictEqual(yield* Effect.timeout(Deferred.await(heard), "10 seconds"), [key, { ...key, id: "é 'x'" }])
+      assert.deepStrictEqual(yield* within("10 seconds")(Deferred.await(heard)), [key, { ...key, id: "é 'x'" }])
       one.changed?.notify(Array.from({ length: 500 }, (_, index) => ({ ...key, id: `${key.id}-${index}` })))
-      yield* Effect.timeout(Deferred.await(any), "10 seconds")
+      yield* within("10 seconds")(Deferred.await(any))
       assert.strictEqual(own, 0)
       stop?.()
     }),
@@ -65,20 +66,20 @@ describe("changed instances on PostgreSQL", () => {
       const [owner, other] = [yield* open, yield* open]
       const busy = Job.spawn(S.Busy, () => work)
       const followed = yield* owner.start(busy, id, S.Busy({ n: 0 }))
-      yield* Effect.timeout(Deferred.await(started), "20 seconds")
+      yield* within("20 seconds")(Deferred.await(started))
       const [first, second] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
       const see = (state: typeof S.Type) => Deferred.succeed("n" in state && state.n === 1 ? second : first, undefined)
       yield* Effect.forkScoped(Stream.runForEach(followed.changes, see))
-      yield* Effect.timeout(Deferred.await(first), "20 seconds")
+      yield* within("20 seconds")(Deferred.await(first))
       const job = yield* other.ensure(
         Job.spawn(S.Busy, () => Effect.never),
         id,
       )
       yield* job.send(E.Add({ by: 1 }))
       // Once this is seen, the owner is listening.
-      yield* Effect.timeout(Deferred.await(second), "20 seconds")
+      yield* within("20 seconds")(Deferred.await(second))
       yield* job.send(E.Pause())
-      yield* Effect.timeout(Deferred.await(stopped), "20 seconds")
+      yield* within("20 seconds")(Deferred.await(stopped))
     }),
   )
 })

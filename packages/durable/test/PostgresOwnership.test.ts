@@ -17,6 +17,7 @@ import { Journal } from "../src/store/Journal.ts"
 import { Leases } from "../src/store/Leases.ts"
 import { commit, event, freshKey, stored } from "../testing/samples.ts"
 import { freshDatabase } from "./support/Postgres.ts"
+import { within } from "./support/patience.ts"
 
 const atWork = (node?: string): InstanceSummary => ({ tag: "Working", status: "running", reason: node, version: 1, resident: true })
 
@@ -52,8 +53,8 @@ describe("ownership on PostgreSQL", () => {
         )
         const committing = yield* Effect.forkChild(open)
         yield* Deferred.await(written)
-        assert.isTrue(Option.isSome(yield* Effect.timeout(leases.extend(lease, 60_000), "5 seconds")), "a heartbeat does not wait")
-        assert.isTrue(yield* Effect.timeout(leases.release(lease), "5 seconds"))
+        assert.isTrue(Option.isSome(yield* within("5 seconds")(leases.extend(lease, 60_000))), "a heartbeat does not wait")
+        assert.isTrue(yield* within("5 seconds")(leases.release(lease)))
         const burying = yield* Effect.forkChild(leases.bury(lease.name))
         const taking = yield* Effect.forkChild(leases.acquire(lease.name, "node-b", 60_000))
         yield* Effect.sleep("200 millis")

@@ -67,7 +67,7 @@ describe("events on SQLite", () => {
         const expected = numbers(1, last).filter((sequence) => sequence > after && left.includes(sequence))
         assert.deepStrictEqual(yield* sequencesOf(key, after, limit), expected.slice(0, limit))
       }).pipe(Effect.provide(sqliteLayer)),
-    { arbitrary: { runs: 50 }, timeout: 60_000 },
+    { arbitrary: { runs: 50 } },
   )
 
   it.live("pages of any size put together are the journal", () =>

@@ -54,17 +54,14 @@ describe("SQLite file", () => {
     }).pipe(Effect.provide(sqliteLayer)),
   )
 
-  it.live(
-    "several processes may begin and write at once",
-    () =>
-      Effect.gen(function* () {
-        const filename = yield* freshFile
-        const script = join(import.meta.dirname, "support", "sqliteWriter.ts")
-        const writer = (id: string) => Effect.promise(() => promisify(execFile)("node", [script, filename, id]))
-        const outputs = yield* Effect.all(["a", "b", "c"].map(writer), { concurrency: "unbounded" })
-        assert.deepStrictEqual(outputs.map(({ stdout }) => stdout.trim()).sort(), ["Conflict", "Conflict", "Stored"])
-      }),
-    30_000,
+  it.live("several processes may begin and write at once", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      const script = join(import.meta.dirname, "support", "sqliteWriter.ts")
+      const writer = (id: string) => Effect.promise(() => promisify(execFile)("node", [script, filename, id]))
+      const outputs = yield* Effect.all(["a", "b", "c"].map(writer), { concurrency: "unbounded" })
+      assert.deepStrictEqual(outputs.map(({ stdout }) => stdout.trim()).sort(), ["Conflict", "Conflict", "Stored"])
+    }),
   )
 
   it.live("a file that another process keeps busy is a clear failure, and works again after", () =>
@@ -87,30 +84,27 @@ describe("SQLite file", () => {
     }),
   )
 
-  it.live(
-    "is waited for while another process upgrades it, also where that takes longer than SQLite waits",
-    () =>
-      Effect.gen(function* () {
-        const filename = yield* freshFile
-        const other = yield* Effect.acquireRelease(
-          Effect.sync(() => new DatabaseSync(filename)),
-          (database) => Effect.sync(() => database.close()),
-        )
-        other.exec("pragma journal_mode = wal; begin immediate; create table theirs (value integer)")
-        yield* Effect.forkScoped(
-          Effect.andThen(
-            Effect.sleep("6 seconds"),
-            Effect.sync(() => other.exec("commit")),
-          ),
-        )
-        const key = yield* freshKey
-        const opened = Effect.provide(
-          Effect.flatMap(Journal, (journal) => journal.commit([commit(key, -1)])),
-          SqliteStore.layer({ filename }),
-        )
-        assert.deepStrictEqual(yield* opened, [stored])
-      }),
-    30_000,
+  it.live("is waited for while another process upgrades it, also where that takes longer than SQLite waits", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      const other = yield* Effect.acquireRelease(
+        Effect.sync(() => new DatabaseSync(filename)),
+        (database) => Effect.sync(() => database.close()),
+      )
+      other.exec("pragma journal_mode = wal; begin immediate; create table theirs (value integer)")
+      yield* Effect.forkScoped(
+        Effect.andThen(
+          Effect.sleep("6 seconds"),
+          Effect.sync(() => other.exec("commit")),
+        ),
+      )
+      const key = yield* freshKey
+      const opened = Effect.provide(
+        Effect.flatMap(Journal, (journal) => journal.commit([commit(key, -1)])),
+        SqliteStore.layer({ filename }),
+      )
+      assert.deepStrictEqual(yield* opened, [stored])
+    }),
   )
 
   it.live("73 a fault at any statement of a commit leaves nothing of it", () =>

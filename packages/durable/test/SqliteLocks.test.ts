@@ -111,7 +111,6 @@ describe("a SQLite file that others use", () => {
           assert.isBelow(gap.read(), 1_500, "the event loop was blocked for as long as the lock was held")
         }).pipe(Effect.provide(SqliteStore.layer({ filename })))
       }),
-    20_000,
   )
 
   it.live("26 a lock that does not end is a failure, not a wait without end", () =>

@@ -16,6 +16,7 @@ import { Commands, StoreNotOpened } from "../src/index.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import * as SqliteStore from "../src/SqliteStore.ts"
 import { freshDatabase } from "./support/Postgres.ts"
+import { within } from "./support/patience.ts"
 import { freshFile } from "./support/Sqlite.ts"
 
 const refused = <A, E>(layer: Layer.Layer<A, E>) =>
@@ -65,7 +66,7 @@ describe("a SQLite file", () => {
       const filename = yield* freshFile
       copyFileSync(import.meta.filename, filename)
       // It used to be tried for five seconds, as if another process had it.
-      const message = yield* Effect.timeout(openRefused(filename), "3 seconds")
+      const message = yield* within("3 seconds")(openRefused(filename))
       assert.strictEqual(message, `cannot open ${filename}: it is not a SQLite database; name another file`)
     }),
   )
@@ -104,7 +105,7 @@ describe("PostgreSQL", () => {
       const duringDump = Effect.flatMap(SqlClient, (sql) =>
         sql.withTransaction(Effect.andThen(sql`lock table detent.migrations, detent.instances in access share mode`, opened)),
       )
-      yield* Effect.timeout(Effect.provide(duringDump, dump), "10 seconds")
+      yield* within("10 seconds")(Effect.provide(duringDump, dump))
     }),
   )
 

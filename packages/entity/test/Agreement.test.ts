@@ -176,6 +176,6 @@ describe("a compiled workflow", () => {
     "does what the reference does (states, entities, errors, calls in their order), and a replay does the same without any call",
     [Arbitrary.schema(Outline)],
     ([outline]) => agrees(outline),
-    { arbitrary: { runs: 600, size: 12 }, timeout: 60_000 },
+    { arbitrary: { runs: 600, size: 12 } },
   )
 })

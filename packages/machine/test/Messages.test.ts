@@ -26,7 +26,6 @@ beforeAll(
         resolve()
       })
     }),
-  60_000,
 )
 
 describe("the compiler's message", () => {

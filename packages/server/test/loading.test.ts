@@ -36,7 +36,6 @@ it.each(["@detent/server", "@detent/server/client", "@detent/server/api"])(
     expect(loaded).toContain("knowledge/src/schemas.ts")
     expect(loaded.filter(isAtWork)).toEqual([])
   },
-  60_000,
 )
 
 it.each(["@detent/server/serve", "@detent/server/Config", "@detent/workspace", "@detent/workspace/operations/instances"])(
@@ -44,5 +43,4 @@ it.each(["@detent/server/serve", "@detent/server/Config", "@detent/workspace", "
   async (specifier) => {
     expect(await loadedBy(specifier)).toEqual([])
   },
-  60_000,
 )

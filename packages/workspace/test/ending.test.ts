@@ -56,7 +56,7 @@ const statuses = (data: string) =>
 /** A process that executes no commands, so that one is left. */
 const leaveOne = (data: string) => Effect.provide(send(letter({})), opened(data, letter({}), { engine: { worker: false } }))
 
-describe("a process that ends normally", { timeout: 20_000 }, () => {
+describe("a process that ends normally", () => {
   it.live("executes the commands that its last event requested, and those that follow from them", () =>
     Effect.gen(function* () {
       const data = yield* folder
@@ -102,7 +102,7 @@ describe("a process that ends normally", { timeout: 20_000 }, () => {
   )
 })
 
-describe("a process that is interrupted, or that runs one operation", { timeout: 20_000 }, () => {
+describe("a process that is interrupted, or that runs one operation", () => {
   /** Closes while the worker executes the first of two commands, one at a time. Returns how many the next process finds pending. */
   const pendingAfter = (end: Effect.Effect<void>, engine: WorkspaceOptions["engine"] = {}) =>
     Effect.gen(function* () {

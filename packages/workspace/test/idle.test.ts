@@ -8,6 +8,7 @@ import { isIdle } from "@detent/workspace/operations/work"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import { within } from "../../durable/test/support/patience.ts"
 
 const corpus = join(import.meta.dirname, "../../knowledge/corpus")
 
@@ -29,7 +30,7 @@ it.live("a workspace with a cancelled batch has nothing to do", () =>
       assert.strictEqual((yield* batches.state(id))._tag, "Cancelled")
     }).pipe(Effect.provide(starting))
     yield* Effect.repeat(isIdle, { until: (idle) => idle, schedule: Schedule.spaced("50 millis") }).pipe(
-      Effect.timeout("20 seconds"),
+      within("20 seconds"),
       Effect.provide(Workspace.open({ data, role: "work", readable: [corpus], knowledge: {} })),
     )
   }),

@@ -1,6 +1,7 @@
 /** Worker processes as the nodes of a cluster, each with an address of its own that it keeps when it is started again. */
 import * as Effect from "effect/Effect"
 import { freePort } from "../support/freePort.ts"
+import { scaled } from "../support/patience.ts"
 import { startProxy } from "./Proxy.ts"
 
 const token = "a secret of the tests that is long enough"
@@ -8,7 +9,7 @@ const token = "a secret of the tests that is long enough"
 export const lease = 2000
 
 /** A busy machine takes its time to hand instances over: callers get no error for that. */
-const patience = 30_000
+const patience = scaled(30_000)
 
 /** Answers of the machines, not errors of the cluster. */
 const refusals = new Set(["InvalidTransition", "TransitionRefused", "MachineStopped"])

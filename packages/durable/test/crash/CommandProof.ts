@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { RetryPolicy } from "@detent/machine"
+import { Patience } from "../support/patience.ts"
 import { type Execution, retry } from "./CommandMachine.ts"
 import type { StoreAddress } from "./Protocol.ts"
 import { query, type Row } from "./query.ts"
@@ -19,18 +20,22 @@ export interface CommandProof {
   readonly retried: number
 }
 
+/** In milliseconds of an idle machine. */
+const longestStandstill = 60_000
+
 /** Waits until every command has come to an end. Fails when none has for a while. */
-export const allOver = async (store: StoreAddress, patienceMillis = 60_000): Promise<void> => {
+export const allOver = async (store: StoreAddress): Promise<void> => {
   let fewest = Number.POSITIVE_INFINITY
-  for (let deadline = Date.now() + patienceMillis; Date.now() < deadline; ) {
+  const patience = new Patience(longestStandstill)
+  while (!patience.isOver) {
     const [row] = await query(store, "select count(*) as open from detent.commands where finished_at is null")
     const open = Number(row?.["open"])
     if (open === 0) return
-    if (open < fewest) deadline = Date.now() + patienceMillis
+    if (open < fewest) patience.renew()
     fewest = Math.min(fewest, open)
     await sleep(100)
   }
-  throw new Error(`${fewest} commands have not ended, and none did in the last ${patienceMillis / 1000} s`)
+  throw new Error(`${fewest} commands have not ended, and none did for ${longestStandstill / 1000} s of an idle machine`)
 }
 
 export const proveCommands = async (

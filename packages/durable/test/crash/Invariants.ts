@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { judgeAnswers, type Known, type Sent, stateText } from "../simulation/Answers.ts"
 import { judge } from "../simulation/Audit.ts"
 import { type Driven, driven } from "../simulation/Machines.ts"
+import { Patience } from "../support/patience.ts"
 import type { StoreAddress } from "./Protocol.ts"
 import { readTables, type Tables } from "./Tables.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
@@ -29,9 +30,10 @@ export interface Evidence {
 export const quiescence = async (evidence: Evidence, millis = 30_000): Promise<void> => {
   const until = awaitedUntil(evidence)
   const quietMillis = evidence.clocksJump === true ? 3_000 : 200
+  const patience = new Patience(millis)
   let before = ""
   let unchangedSince = 0
-  for (let waited = 0; waited < millis; waited += 200) {
+  for (let waited = 0; !patience.isOver; waited += 200) {
     const { instances } = await readTables(evidence.store)
     const now = JSON.stringify(instances.map(({ machine, id, sequence }) => [machine, id, sequence]))
     const pending = instances.some(({ timers, resident }) => resident || timers.some(({ due }) => due < until))

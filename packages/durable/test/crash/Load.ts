@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { type Answer, type Attempt, isOver, type Sent } from "../simulation/Answers.ts"
 import type { Chance } from "../simulation/Chance.ts"
 import { type Driven, driven } from "../simulation/Machines.ts"
+import { Patience } from "../support/patience.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 
 export interface LoadOptions {
@@ -18,7 +19,7 @@ export interface LoadOptions {
 /** After so many events come new instances. */
 const generationLength = 300
 
-/** In milliseconds. Longer than any interruption of a test, so that a load without progress for this time is stuck. */
+/** In milliseconds of an idle machine. Longer than any interruption of a test, so that a load without progress for this time is stuck. */
 const longestWait = 60_000
 
 interface OwnSent extends Sent {
@@ -51,9 +52,16 @@ export class Load {
     const all = Promise.all(this.#clients).then(() => {
       isOver = true
     })
-    const moment = this.#moment
-    await Promise.race([all, sleep(longestWait)])
-    if (!isOver && this.#moment === moment) throw this.#standstill("no client has ended")
+    let moment = this.#moment
+    const patience = new Patience(longestWait)
+    while (!isOver) {
+      await Promise.race([all, sleep(20)])
+      if (this.#moment > moment) {
+        moment = this.#moment
+        patience.renew()
+      }
+      if (patience.isOver) throw this.#standstill("no client has ended")
+    }
     await all
   }
 
@@ -61,14 +69,14 @@ export class Load {
   async progress(events = 1): Promise<void> {
     const enough = this.accepted + events
     let before = this.accepted
-    let since = Date.now()
+    const patience = new Patience(longestWait)
     while (this.accepted < enough) {
       await sleep(2)
       if (this.accepted > before) {
         before = this.accepted
-        since = Date.now()
+        patience.renew()
       }
-      if (Date.now() - since > longestWait) throw this.#standstill("no event was accepted")
+      if (patience.isOver) throw this.#standstill("no event was accepted")
     }
   }
 

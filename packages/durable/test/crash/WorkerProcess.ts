@@ -2,14 +2,14 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import type { Tagged } from "@detent/machine/internal"
 import type { Answer, Sent } from "../simulation/Answers.ts"
+import { until } from "../support/patience.ts"
 import { programOf } from "../support/programs.ts"
 import type { FromWorker, Opening, ToWorker } from "./Protocol.ts"
 
-/** Stopping waits for the answers to what the worker has begun, in milliseconds. */
-const longestStop = 90_000
+/** Stopping waits for the answers to what the worker has begun, in milliseconds of an idle machine. */
+const longestStop = 60_000
 
 export interface WorkerReading {
   readonly sequence: number
@@ -101,11 +101,13 @@ export class WorkerProcess {
   /** Ends in peace. */
   async stop(): Promise<void> {
     if (!this.isAlive) return
-    const gone = once(this.#child, "exit")
     this.#isOpen = false
     this.#say({ _tag: "Stop" })
-    const stopped = await Promise.race([gone, sleep(longestStop, undefined, { ref: false })])
-    if (stopped === undefined) throw new Error(`a worker did not stop within ${longestStop / 1000} s: ${this.#errors}`)
+    await until(
+      () => `a worker stops: ${this.#errors}`,
+      () => !this.isAlive,
+      longestStop,
+    )
   }
 
   #say(message: ToWorker) {

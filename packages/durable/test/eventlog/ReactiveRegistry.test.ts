@@ -10,6 +10,7 @@ import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Stream from "effect/Stream"
 import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import { layerReactiveRegistry } from "../../src/eventlog/ReactiveRegistry.ts"
+import { within } from "../support/patience.ts"
 
 const away = new EventJournalError({ method: "position", cause: new Error("the database is away") })
 
@@ -36,7 +37,7 @@ const invalidated = Effect.gen(function* () {
   const done = yield* Deferred.make<void>()
   reactivity.registerUnsafe({ carts: ["a"] }, () => Deferred.doneUnsafe(done, Effect.void))
   yield* register
-  yield* Effect.timeout(Deferred.await(done), "2 seconds")
+  yield* within("2 seconds")(Deferred.await(done))
 })
 
 const register = Effect.flatMap(Registry, (registry) => registry.registerReactivity({ Opened: ["carts"] }))

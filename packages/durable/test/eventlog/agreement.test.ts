@@ -208,6 +208,6 @@ for (const database of [sqlite, postgres])
             assert.deepStrictEqual(seen?.map(content), expected?.map(content))
           }),
         ),
-      { arbitrary: { runs: database.isPostgres ? 60 : 150 }, timeout: 120_000 },
+      { arbitrary: { runs: database.isPostgres ? 60 : 150 } },
     )
   })

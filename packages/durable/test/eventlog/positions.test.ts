@@ -51,68 +51,65 @@ describe("positions on PostgreSQL", () => {
     }),
   )
 
-  it.live(
-    "whatever is undone, slow or in between: no reader ever sees a position without all before it",
-    () =>
-      Effect.gen(function* () {
-        const { writer, reader } = yield* opened
-        const sql = Context.get(writer, SqlClient)
-        const readerSql = Context.get(reader, SqlClient)
-        let isOver = false
-        let looks = 0
+  it.live("whatever is undone, slow or in between: no reader ever sees a position without all before it", () =>
+    Effect.gen(function* () {
+      const { writer, reader } = yield* opened
+      const sql = Context.get(writer, SqlClient)
+      const readerSql = Context.get(reader, SqlClient)
+      let isOver = false
+      let looks = 0
 
-        const pause = Effect.flatMap(Random.nextIntBetween(0, 12), (millis) => Effect.sleep(millis))
-        const one = (event: string) =>
-          Effect.gen(function* () {
-            const kind = yield* Random.nextIntBetween(0, 3)
-            if (kind === 0) {
-              yield* write(writer, event)
-              return 1
-            }
-            const slow = Effect.gen(function* () {
-              yield* pause
-              yield* write(writer, event)
-              if (kind === 2) yield* write(writer, `${event} again`)
-              yield* pause
-              if (kind === 3) return yield* Effect.fail("undone" as const)
-              return kind
-            })
-            return yield* Effect.catchIf(
-              sql.withTransaction(slow),
-              (error): error is "undone" => error === "undone",
-              () => Effect.succeed(0),
-            )
-          })
-
-        const look = Effect.gen(function* () {
-          while (!isOver) {
-            const positions = yield* Effect.map(readerSql`select position from detent.domain_events order by position`, (rows) =>
-              rows.map(({ position }) => Number(position)),
-            )
-            assert.deepStrictEqual(
-              positions,
-              positions.map((_, index) => index + 1),
-            )
-            looks++
+      const pause = Effect.flatMap(Random.nextIntBetween(0, 12), (millis) => Effect.sleep(millis))
+      const one = (event: string) =>
+        Effect.gen(function* () {
+          const kind = yield* Random.nextIntBetween(0, 3)
+          if (kind === 0) {
+            yield* write(writer, event)
+            return 1
           }
+          const slow = Effect.gen(function* () {
+            yield* pause
+            yield* write(writer, event)
+            if (kind === 2) yield* write(writer, `${event} again`)
+            yield* pause
+            if (kind === 3) return yield* Effect.fail("undone" as const)
+            return kind
+          })
+          return yield* Effect.catchIf(
+            sql.withTransaction(slow),
+            (error): error is "undone" => error === "undone",
+            () => Effect.succeed(0),
+          )
         })
-        const followed: Array<number> = []
-        const following = yield* Effect.forkChild(
-          Stream.runForEach(Context.get(reader, EventFeed).stream(), ({ position }) => Effect.sync(() => followed.push(position))),
-        )
-        const looking = yield* Effect.forkChild(look)
-        const counts = yield* Effect.forEach(Array.from({ length: 150 }).keys(), (n) => one(`Event${n}`), { concurrency: 7 })
-        const total = counts.reduce((sum, count) => sum + count, 0)
-        isOver = true
-        yield* Fiber.join(looking)
-        while (followed.length < total) yield* Effect.sleep("20 millis")
-        yield* Fiber.interrupt(following)
-        assert.isAbove(looks, 5)
-        assert.deepStrictEqual(
-          followed,
-          Array.from({ length: total }, (_, index) => index + 1),
-        )
-      }),
-    60_000,
+
+      const look = Effect.gen(function* () {
+        while (!isOver) {
+          const positions = yield* Effect.map(readerSql`select position from detent.domain_events order by position`, (rows) =>
+            rows.map(({ position }) => Number(position)),
+          )
+          assert.deepStrictEqual(
+            positions,
+            positions.map((_, index) => index + 1),
+          )
+          looks++
+        }
+      })
+      const followed: Array<number> = []
+      const following = yield* Effect.forkChild(
+        Stream.runForEach(Context.get(reader, EventFeed).stream(), ({ position }) => Effect.sync(() => followed.push(position))),
+      )
+      const looking = yield* Effect.forkChild(look)
+      const counts = yield* Effect.forEach(Array.from({ length: 150 }).keys(), (n) => one(`Event${n}`), { concurrency: 7 })
+      const total = counts.reduce((sum, count) => sum + count, 0)
+      isOver = true
+      yield* Fiber.join(looking)
+      while (followed.length < total) yield* Effect.sleep("20 millis")
+      yield* Fiber.interrupt(following)
+      assert.isAbove(looks, 5)
+      assert.deepStrictEqual(
+        followed,
+        Array.from({ length: total }, (_, index) => index + 1),
+      )
+    }),
   )
 })

@@ -15,13 +15,11 @@ import { clientOf, type DatabaseAddress, onEachDatabase } from "./Databases.ts"
 import { PetEvents, petLayer, petRows } from "./Pets.ts"
 import { WorkerProcess } from "./WorkerProcess.ts"
 
-const isSoak = process.env["DETENT_SOAK"] !== undefined
-
 /** How many processes are killed while they write. */
-const kills = isSoak ? 6 : 3
+const kills = 2
 
 /** How long after its beginning a replay is killed. */
-const replayMillis = isSoak ? [30, 150, 250, 350] : [60, 250]
+const replayMillis = [60, 250]
 
 /** Processes that have loaded their modules, and are killed at the end of the test at the latest. */
 const loading = (count: number) =>
@@ -85,110 +83,98 @@ const assertWhole = ({ plain, pets, rows }: Effect.Success<ReturnType<typeof evi
 }
 
 onEachDatabase("processes", (database) => {
-  it.live(
-    "several start at once on an empty database, write, and see each other's events in one order without holes",
-    () =>
-      Effect.gen(function* () {
-        const address = yield* database.address
-        const workers = yield* opening(address, ["a", "b", "c"])
-        const feed = Context.get(
-          yield* Layer.build(SqlEventJournal.layer({ journal: "plain" }).pipe(Layer.provide(clientOf(address)))),
-          EventFeed,
-        )
-        const followed = yield* Effect.forkChild(Stream.runCollect(Stream.take(feed.stream(), 300)))
-        for (const worker of workers) worker.write()
-        const entries = yield* Fiber.join(followed)
-        assert.deepStrictEqual(
-          entries.map(({ position }) => position),
-          entries.map((_, index) => index + 1),
-        )
-        yield* Effect.promise(() => Promise.all(workers.map((worker) => worker.stop())))
-        for (const worker of workers) assert.isUndefined(worker.problem)
-        assertWhole(yield* evidence(address), workers)
-      }),
-    60_000,
+  it.live("several start at once on an empty database, write, and see each other's events in one order without holes", () =>
+    Effect.gen(function* () {
+      const address = yield* database.address
+      const workers = yield* opening(address, ["a", "b", "c"])
+      const feed = Context.get(
+        yield* Layer.build(SqlEventJournal.layer({ journal: "plain" }).pipe(Layer.provide(clientOf(address)))),
+        EventFeed,
+      )
+      const followed = yield* Effect.forkChild(Stream.runCollect(Stream.take(feed.stream(), 300)))
+      for (const worker of workers) worker.write()
+      const entries = yield* Fiber.join(followed)
+      assert.deepStrictEqual(
+        entries.map(({ position }) => position),
+        entries.map((_, index) => index + 1),
+      )
+      yield* Effect.promise(() => Promise.all(workers.map((worker) => worker.stop())))
+      for (const worker of workers) assert.isUndefined(worker.problem)
+      assertWhole(yield* evidence(address), workers)
+    }),
   )
 
-  it.live(
-    "acknowledged events survive kill -9 in the middle of writes, and the tables fit the events",
-    () =>
-      Effect.gen(function* () {
-        const address = yield* database.address
-        const victims = yield* loading(kills)
-        const [steady] = yield* opening(address, ["steady"])
-        steady?.write()
-        yield* Effect.promise(async () => {
-          for (const [kill, victim] of victims.entries()) {
-            await victim.open(address, `victim-${kill}`)
-            victim.write()
-            await sleep(60 + kill * 80)
-            await victim.kill()
-          }
-          await steady?.stop()
-        })
-        const workers = [...victims, ...(steady === undefined ? [] : [steady])]
-        for (const worker of workers) assert.isUndefined(worker.problem)
-        const found = yield* evidence(address)
-        assert.isAbove(
-          workers.reduce((sum, { stored }) => sum + stored.journal.size, 0),
-          0,
-        )
-        assert.isAbove(
-          workers.reduce((sum, { stored }) => sum + stored.log.size, 0),
-          0,
-        )
-        assertWhole(found, workers)
-      }),
-    120_000,
-  )
-
-  it.live(
-    "a replay resumes where the process that ran it was killed",
-    () =>
-      Effect.gen(function* () {
-        const address = yield* database.address
-        const journal = Context.get(
-          yield* Layer.build(SqlEventJournal.layer({ journal: "pets" }).pipe(Layer.provide(clientOf(address)))),
-          EventJournal,
-        )
-        const encode = Schema.encodeUnknownEffect(PetEvents.events["PetCreated"]?.payloadSchemaBinary ?? Schema.Uint8Array)
-        yield* Effect.forEach(
-          Array.from({ length: 4_000 }, (_, n) => `p${n}`),
-          (pet) =>
-            Effect.flatMap(encode({ pet, name: pet }), (payload) =>
-              journal.write({ event: "PetCreated", primaryKey: pet, payload: payload as Uint8Array, effect: () => Effect.void }),
-            ),
-          { concurrency: "unbounded" },
-        )
-        const positions: Array<number> = []
-        for (const millis of replayMillis) {
-          yield* Effect.promise(() => new WorkerProcess().openAndKill(address, millis))
-          positions.push(yield* positionOf(address, database.projections))
+  it.live("acknowledged events survive kill -9 in the middle of writes, and the tables fit the events", () =>
+    Effect.gen(function* () {
+      const address = yield* database.address
+      const victims = yield* loading(kills)
+      const [steady] = yield* opening(address, ["steady"])
+      steady?.write()
+      yield* Effect.promise(async () => {
+        for (const [kill, victim] of victims.entries()) {
+          await victim.open(address, `victim-${kill}`)
+          victim.write()
+          await sleep(60 + kill * 80)
+          await victim.kill()
         }
-        // It never decreases.
-        assert.deepStrictEqual(
-          positions,
-          [...positions].sort((left, right) => left - right),
-        )
-        const found = yield* evidence(address)
-        assert.strictEqual(found.rows.length, 4_000)
-        assertWhole(found, [])
-      }),
-    120_000,
+        await steady?.stop()
+      })
+      const workers = [...victims, ...(steady === undefined ? [] : [steady])]
+      for (const worker of workers) assert.isUndefined(worker.problem)
+      const found = yield* evidence(address)
+      assert.isAbove(
+        workers.reduce((sum, { stored }) => sum + stored.journal.size, 0),
+        0,
+      )
+      assert.isAbove(
+        workers.reduce((sum, { stored }) => sum + stored.log.size, 0),
+        0,
+      )
+      assertWhole(found, workers)
+    }),
   )
 
-  it.live(
-    "only one at a time is under the lock of a store, in all processes together",
-    () =>
-      Effect.gen(function* () {
-        const address = yield* database.address
-        const sql = Context.get(yield* Layer.build(clientOf(address)), SqlClient)
-        yield* sql`create table counts (value integer)`
-        yield* sql`insert into counts values (0)`
-        const workers = yield* opening(address, ["a", "b", "c"])
-        yield* Effect.promise(() => Promise.all(workers.map((worker) => worker.count(20))))
-        assert.deepStrictEqual(yield* sql`select value from counts`, [{ value: 60 }])
-      }),
-    60_000,
+  it.live("a replay resumes where the process that ran it was killed", () =>
+    Effect.gen(function* () {
+      const address = yield* database.address
+      const journal = Context.get(
+        yield* Layer.build(SqlEventJournal.layer({ journal: "pets" }).pipe(Layer.provide(clientOf(address)))),
+        EventJournal,
+      )
+      const encode = Schema.encodeUnknownEffect(PetEvents.events["PetCreated"]?.payloadSchemaBinary ?? Schema.Uint8Array)
+      yield* Effect.forEach(
+        Array.from({ length: 4_000 }, (_, n) => `p${n}`),
+        (pet) =>
+          Effect.flatMap(encode({ pet, name: pet }), (payload) =>
+            journal.write({ event: "PetCreated", primaryKey: pet, payload: payload as Uint8Array, effect: () => Effect.void }),
+          ),
+        { concurrency: "unbounded" },
+      )
+      const positions: Array<number> = []
+      for (const millis of replayMillis) {
+        yield* Effect.promise(() => new WorkerProcess().openAndKill(address, millis))
+        positions.push(yield* positionOf(address, database.projections))
+      }
+      // It never decreases.
+      assert.deepStrictEqual(
+        positions,
+        [...positions].sort((left, right) => left - right),
+      )
+      const found = yield* evidence(address)
+      assert.strictEqual(found.rows.length, 4_000)
+      assertWhole(found, [])
+    }),
+  )
+
+  it.live("only one at a time is under the lock of a store, in all processes together", () =>
+    Effect.gen(function* () {
+      const address = yield* database.address
+      const sql = Context.get(yield* Layer.build(clientOf(address)), SqlClient)
+      yield* sql`create table counts (value integer)`
+      yield* sql`insert into counts values (0)`
+      const workers = yield* opening(address, ["a", "b", "c"])
+      yield* Effect.promise(() => Promise.all(workers.map((worker) => worker.count(20))))
+      assert.deepStrictEqual(yield* sql`select value from counts`, [{ value: 60 }])
+    }),
   )
 })

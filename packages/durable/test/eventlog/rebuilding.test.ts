@@ -80,6 +80,6 @@ for (const database of [sqlite, postgres])
             assert.deepStrictEqual(yield* petRows, rows)
           }),
         ),
-      { arbitrary: { runs: database.isPostgres ? 25 : 60 }, timeout: 120_000 },
+      { arbitrary: { runs: database.isPostgres ? 25 : 60 } },
     )
   })

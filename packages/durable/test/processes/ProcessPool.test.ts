@@ -261,7 +261,7 @@ describe("a task that reads sources", () => {
   )
 })
 
-describe("a task that exceeds a limit", { timeout: 90_000 }, () => {
+describe("a task that exceeds a limit", () => {
   it.live("of time is stopped and tried once more, and fails with the limit and the next step", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1, limit: { time: "300 millis", memory: 1024 } })

@@ -38,5 +38,4 @@ it.each(["SQLite", "PostgreSQL"] as const)(
     // Each kill leaves the outcome of one step unknown at most.
     expect(lines.filter((line) => line.startsWith("begin")).length).toBeLessThanOrEqual(10 + 4)
   },
-  120_000,
 )

@@ -33,4 +33,4 @@ it("only the driver of the database that is opened is loaded", () => {
   expect(driversOf(`sqlite:${join(folder, "orders.db")}`)).toEqual(["SqliteClient", "sqlite"])
   // Nothing listens there: the driver is loaded before that is known.
   expect(driversOf("postgres://127.0.0.1:1/none")).toEqual(["PgClient", "pg"])
-}, 60_000)
+})

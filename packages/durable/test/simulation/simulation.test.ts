@@ -1,59 +1,35 @@
 /**
- * Engines on virtual time over a store that fails, hundreds of times over. Every schedule follows from its seed:
+ * Engines on virtual time over a store that fails. Every schedule follows from its seed:
  *
- *     DETENT_SIMULATION_SEED=17 npm test -- simulation             one schedule again
- *     DETENT_SIMULATION_SCHEDULES=100000 npm test -- simulation    a long run
+ *     DETENT_SIMULATION_SEED=17 npm test -- simulation    one schedule again
  */
 import { describe, expect, it } from "@effect/vitest"
 import type { MemoryState } from "../../src/memory/MemoryState.ts"
-import { describeFailure, explore } from "./Explore.ts"
+import { explore } from "./Explore.ts"
 import type { Mistake } from "./FaultyStore.ts"
+import { randomSchedules, range, run } from "./randomSchedules.ts"
 import { schedule } from "./Schedule.ts"
 import { simulate } from "./Simulation.ts"
 import { verdict } from "./Verdict.ts"
 
 const seed = process.env["DETENT_SIMULATION_SEED"]
-const count = Number(process.env["DETENT_SIMULATION_SCHEDULES"] ?? 160)
-/** So that a failure in one part of the run is not told as a time-out of the whole. */
-const parts = 4
-
-const range = (from: number, length: number) => Array.from({ length }, (_, index) => from + index)
-
-const run = (seeds: ReadonlyArray<number>) => {
-  const explored = explore(seeds)
-  if (explored.failure !== undefined) expect.fail(describeFailure(explored.failure))
-  return explored
-}
-
 describe("simulation", () => {
-  if (seed !== undefined) return it(`schedule ${seed} keeps every rule`, () => void run([Number(seed)]), 60_000)
-  const share = Math.ceil(count / parts)
-  for (const part of range(0, parts)) {
-    it(
-      `in ${share} random schedules from ${part * share + 1} on every accepted event is kept once and in order, every timer fires once, memory equals replay`,
-      () => {
-        const { journaled, fired } = run(range(part * share + 1, share))
-        // Not that a simulation in which nothing happens is taken for a proof.
-        expect(journaled).toBeGreaterThan(share * 10)
-        expect(fired).toBeGreaterThan(share)
-      },
-      Math.max(60_000, count * 100),
-    )
-  }
+  if (seed !== undefined) return it(`schedule ${seed} keeps every rule`, () => void run([Number(seed)]))
+  randomSchedules(80)
 })
 
 /** Schedules that once found something. */
 describe("a schedule that is kept", () => {
-  it("11904: an event that the journal knows is answered when memory is as far", () => void run([11904]), 60_000)
-  it("1393: an event whose instance has just left memory in an outage follows it", () => void run([1393]), 60_000)
-  it("5868: nothing is decided after an event that takes time, though the commit before it is unconfirmed", () => void run([5868]), 60_000)
-  it("15561: a self-sent event that another node has handled is not stored again", () => void run([15561]), 60_000)
-  it("16095: a timer of an event that memory does not have yet is kept", () => void run([16095]), 60_000)
-  it("32156: an instance that was read before it changed and left memory is read again", () => void run([32156]), 60_000)
+  it("11904: an event that the journal knows is answered when memory is as far", () => void run([11904]))
+  it("1393: an event whose instance has just left memory in an outage follows it", () => void run([1393]))
+  it("5868: nothing is decided after an event that takes time, though the commit before it is unconfirmed", () => void run([5868]))
+  it("15561: a self-sent event that another node has handled is not stored again", () => void run([15561]))
+  it("16095: a timer of an event that memory does not have yet is kept", () => void run([16095]))
+  it("32156: an instance that was read before it changed and left memory is read again", () => void run([32156]))
   it("110928: a repeated event that another node has stored is not answered by a read that began before", () => {
     expect(verdict(simulate(schedule(110928, 250))).problems).toEqual([])
-  }, 60_000)
-  it("183: a timer that is due while the store cannot be written does not turn round and round", () => void run([183]), 60_000)
+  })
+  it("183: a timer that is due while the store cannot be written does not turn round and round", () => void run([183]))
 })
 
 /** What the schedules would find in a store that does one thing wrong. */
@@ -62,7 +38,7 @@ describe("the simulation notices a store that", () => {
     it(title, () => {
       const { failure } = explore(range(1, 100), mistake())
       expect(failure?.problems.join("\n")).toMatch(/./)
-    }, 30_000)
+    })
 
   const sequenceOf = (state: MemoryState, { machine, id }: { readonly machine: string; readonly id: string }) =>
     state.instances.get(`${machine}\u0000${id}`)?.record.sequence ?? -1

@@ -40,6 +40,5 @@ describe("nodes of a cluster under load", () => {
         )
         expect(ran.problems).toEqual([])
       }),
-    300_000,
   )
 })

@@ -86,4 +86,4 @@ it("kill -9 in the middle of processors: each is called at least once, with one 
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-}, 60_000)
+})

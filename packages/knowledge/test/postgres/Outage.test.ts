@@ -37,103 +37,94 @@ const gated = () => {
 const admin = (url: string) => Layer.fresh(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
 
 describe("a batch on PostgreSQL", () => {
-  it.live(
-    "loses no document when the database starts anew in between",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* Effect.acquireRelease(
-          Effect.promise(() => startRestartable()),
-          ({ remove }) => Effect.promise(() => remove()),
+  it.live("loses no document when the database starts anew in between", () =>
+    Effect.gen(function* () {
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(() => startRestartable()),
+        ({ remove }) => Effect.promise(() => remove()),
+      )
+      const { extractor, asked, reached, open } = gated()
+      const { layer, folder, data } = yield* harbour({ files, extractor, store: () => PostgresStore.layer({ url: server.url }) })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(Object.keys(files)), { config })
+        yield* reached
+        yield* Effect.promise(() => server.stop())
+        yield* open
+        yield* Effect.sleep("2 seconds")
+        yield* Effect.promise(() => server.start())
+        const end = Effect.retry(batches.awaitEnd(id), { schedule: Schedule.spaced("200 millis"), times: 50 })
+        expect(yield* end).toMatchObject({ _tag: "Completed", documentsCompleted: 8, documentsFailed: 0 })
+        expect((yield* canonical(data)).passings).toBe(8)
+        expect(asked()).toBe(8)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("loses no document when its connections are cut again and again", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const { extractor, asked, reached, open } = gated()
+      const { layer, folder, data } = yield* harbour({ files, extractor, store: () => PostgresStore.layer({ url }) })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(Object.keys(files)), { config })
+        yield* reached
+        const cut = Effect.flatMap(
+          PgClient.PgClient,
+          (sql) =>
+            sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
         )
-        const { extractor, asked, reached, open } = gated()
-        const { layer, folder, data } = yield* harbour({ files, extractor, store: () => PostgresStore.layer({ url: server.url }) })
-        yield* Effect.gen(function* () {
-          const batches = yield* Batches
-          const id = yield* batches.start(folder, manifest(Object.keys(files)), { config })
-          yield* reached
-          yield* Effect.promise(() => server.stop())
-          yield* open
-          yield* Effect.sleep("2 seconds")
-          yield* Effect.promise(() => server.start())
-          const end = Effect.retry(batches.awaitEnd(id), { schedule: Schedule.spaced("200 millis"), times: 50 })
-          expect(yield* end).toMatchObject({ _tag: "Completed", documentsCompleted: 8, documentsFailed: 0 })
-          expect((yield* canonical(data)).passings).toBe(8)
-          expect(asked()).toBe(8)
-        }).pipe(Effect.provide(layer))
-      }),
-    120_000,
+        const cutting = yield* Effect.forkChild(
+          Effect.provide(Effect.replicateEffect(Effect.andThen(cut, Effect.sleep("40 millis")), 40), admin(url)),
+        )
+        yield* open
+        yield* Fiber.join(cutting)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 8, documentsFailed: 0 })
+        expect((yield* canonical(data)).passings).toBe(8)
+        expect(asked()).toBe(8)
+      }).pipe(Effect.provide(layer))
+    }),
   )
 
-  it.live(
-    "loses no document when its connections are cut again and again",
-    () =>
-      Effect.gen(function* () {
-        const url = yield* freshDatabase
-        const { extractor, asked, reached, open } = gated()
-        const { layer, folder, data } = yield* harbour({ files, extractor, store: () => PostgresStore.layer({ url }) })
-        yield* Effect.gen(function* () {
-          const batches = yield* Batches
-          const id = yield* batches.start(folder, manifest(Object.keys(files)), { config })
-          yield* reached
-          const cut = Effect.flatMap(
-            PgClient.PgClient,
-            (sql) =>
-              sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
-          )
-          const cutting = yield* Effect.forkChild(
-            Effect.provide(Effect.replicateEffect(Effect.andThen(cut, Effect.sleep("40 millis")), 40), admin(url)),
-          )
-          yield* open
-          yield* Fiber.join(cutting)
-          expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 8, documentsFailed: 0 })
-          expect((yield* canonical(data)).passings).toBe(8)
-          expect(asked()).toBe(8)
-        }).pipe(Effect.provide(layer))
-      }),
-    60_000,
-  )
-
-  it.live(
-    "stops where the runs stay away, fails no document for it, and is completed when it is resumed",
-    () =>
-      Effect.gen(function* () {
-        const url = yield* freshDatabase
-        yield* Effect.flatMap(PgClient.PgClient, (sql) =>
-          sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '100ms'`),
-        ).pipe(Effect.provide(admin(url)))
-        const { extractor, reached, open } = gated()
-        const store = () => PostgresStore.layer({ url })
-        const { layer, folder, data } = yield* harbour({ files, extractor, store, patience: "500 millis" })
-        yield* Effect.gen(function* () {
-          const batches = yield* Batches
-          const id = yield* batches.start(folder, manifest(Object.keys(files)), { config })
-          yield* reached
-          const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-          const holding = yield* Effect.forkChild(
-            Effect.flatMap(PgClient.PgClient, (sql) =>
-              sql.withTransaction(
-                Effect.gen(function* () {
-                  // A run may write at this moment.
-                  yield* sql`set local lock_timeout = 0`
-                  yield* sql`lock table detent.run_checkpoints, detent.extraction_runs in access exclusive mode`
-                  yield* Deferred.succeed(held, undefined)
-                  yield* Deferred.await(release)
-                }),
-              ),
-            ).pipe(Effect.provide(admin(url))),
-          )
-          yield* Deferred.await(held)
-          yield* open
-          const stopped = yield* batches.awaitEnd(id)
-          expect(stopped).toMatchObject({ _tag: "Failed", documentsFailed: 0, error: { code: "RunStoreFailed" } })
-          expect(stopped._tag === "Failed" ? stopped.error.message : "").toContain("check the database, then resume")
-          yield* Deferred.succeed(release, undefined)
-          yield* Fiber.join(holding)
-          yield* batches.resume(id)
-          expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 8, documentsFailed: 0 })
-          expect((yield* canonical(data)).passings).toBe(8)
-        }).pipe(Effect.provide(layer))
-      }),
-    60_000,
+  it.live("stops where the runs stay away, fails no document for it, and is completed when it is resumed", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      yield* Effect.flatMap(PgClient.PgClient, (sql) =>
+        sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '100ms'`),
+      ).pipe(Effect.provide(admin(url)))
+      const { extractor, reached, open } = gated()
+      const store = () => PostgresStore.layer({ url })
+      const { layer, folder, data } = yield* harbour({ files, extractor, store, patience: "500 millis" })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const id = yield* batches.start(folder, manifest(Object.keys(files)), { config })
+        yield* reached
+        const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const holding = yield* Effect.forkChild(
+          Effect.flatMap(PgClient.PgClient, (sql) =>
+            sql.withTransaction(
+              Effect.gen(function* () {
+                // A run may write at this moment.
+                yield* sql`set local lock_timeout = 0`
+                yield* sql`lock table detent.run_checkpoints, detent.extraction_runs in access exclusive mode`
+                yield* Deferred.succeed(held, undefined)
+                yield* Deferred.await(release)
+              }),
+            ),
+          ).pipe(Effect.provide(admin(url))),
+        )
+        yield* Deferred.await(held)
+        yield* open
+        const stopped = yield* batches.awaitEnd(id)
+        expect(stopped).toMatchObject({ _tag: "Failed", documentsFailed: 0, error: { code: "RunStoreFailed" } })
+        expect(stopped._tag === "Failed" ? stopped.error.message : "").toContain("check the database, then resume")
+        yield* Deferred.succeed(release, undefined)
+        yield* Fiber.join(holding)
+        yield* batches.resume(id)
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 8, documentsFailed: 0 })
+        expect((yield* canonical(data)).passings).toBe(8)
+      }).pipe(Effect.provide(layer))
+    }),
   )
 })

@@ -140,36 +140,31 @@ describe("decisions", () => {
   )
 
   for (const moment of ["before", "after"])
-    it.live(
-      `are applied once by the next process where one is killed with -9 ${moment} it moves the graph`,
-      () =>
-        Effect.gen(function* () {
-          const { layer, folder, data, root } = yield* harbour({ files, extractor: hesitant() })
-          const { id } = yield* Effect.provide(completed(folder), layer)
-          yield* killedReviewer([data, join(root, "batches.db"), id, "current.json", moment])
-          const versions = yield* Effect.gen(function* () {
-            const reviews = yield* Reviews
-            yield* Effect.repeat(
-              Effect.flatMap(ReviewStore, (store) => store.pendingIn),
-              {
-                until: (left) => left.length === 0,
-                schedule: Schedule.spaced("20 millis"),
-              },
-            )
-            expect(yield* passings(data)).toHaveLength(4)
-            const { lines, published } = yield* canonical(data)
-            expect(lines.filter((line) => line.includes('acceptedBy> "ada"'))).toHaveLength(3)
-            expect(published.match(/acceptedBy/g)).toHaveLength(3)
-            const first = yield* Effect.flatMap(CanonicalGraph, (graph) => graph.current(sea))
-            yield* reviews.publishPending
-            expect(yield* reviews.counts(id)).toEqual({ open: 0, accepted: 3, rejected: 0 })
-            return [first, yield* Effect.flatMap(CanonicalGraph, (graph) => graph.current(sea))].map(
-              (one) => Option.getOrThrow(one).version,
-            )
-          }).pipe(Effect.provide(layer))
-          expect(versions[0]).toBe(versions[1])
-        }),
-      120_000,
+    it.live(`are applied once by the next process where one is killed with -9 ${moment} it moves the graph`, () =>
+      Effect.gen(function* () {
+        const { layer, folder, data, root } = yield* harbour({ files, extractor: hesitant() })
+        const { id } = yield* Effect.provide(completed(folder), layer)
+        yield* killedReviewer([data, join(root, "batches.db"), id, "current.json", moment])
+        const versions = yield* Effect.gen(function* () {
+          const reviews = yield* Reviews
+          yield* Effect.repeat(
+            Effect.flatMap(ReviewStore, (store) => store.pendingIn),
+            {
+              until: (left) => left.length === 0,
+              schedule: Schedule.spaced("20 millis"),
+            },
+          )
+          expect(yield* passings(data)).toHaveLength(4)
+          const { lines, published } = yield* canonical(data)
+          expect(lines.filter((line) => line.includes('acceptedBy> "ada"'))).toHaveLength(3)
+          expect(published.match(/acceptedBy/g)).toHaveLength(3)
+          const first = yield* Effect.flatMap(CanonicalGraph, (graph) => graph.current(sea))
+          yield* reviews.publishPending
+          expect(yield* reviews.counts(id)).toEqual({ open: 0, accepted: 3, rejected: 0 })
+          return [first, yield* Effect.flatMap(CanonicalGraph, (graph) => graph.current(sea))].map((one) => Option.getOrThrow(one).version)
+        }).pipe(Effect.provide(layer))
+        expect(versions[0]).toBe(versions[1])
+      }),
     )
 
   for (const moment of ["before", "after"])
@@ -203,7 +198,6 @@ describe("decisions", () => {
             expect((yield* current).version).toBe(last)
           }).pipe(Effect.provide(layer))
         }),
-      120_000,
     )
 
   it.live("that are taken back leave a fact in the graph that a later batch is sure of", () =>

@@ -83,56 +83,50 @@ describe("a folder as storage", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live(
-    "loses no change among several processes",
-    () =>
-      Effect.gen(function* () {
-        const root = newRoot()
-        const storage = yield* FileStorage.make({ root })
-        const uri = blobIn(folderOf(root), "count")
-        yield* storage.set(uri, "0")
-        const outputs = yield* Effect.promise(() => Promise.all([1, 2, 3].map(() => outputOf(start("count", root)))))
-        assert.strictEqual(yield* getText(storage, uri), "150", outputs.join(""))
-      }).pipe(Effect.scoped),
-    60_000,
+  it.live("loses no change among several processes", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      const storage = yield* FileStorage.make({ root })
+      const uri = blobIn(folderOf(root), "count")
+      yield* storage.set(uri, "0")
+      const outputs = yield* Effect.promise(() => Promise.all([1, 2, 3].map(() => outputOf(start("count", root)))))
+      assert.strictEqual(yield* getText(storage, uri), "150", outputs.join(""))
+    }).pipe(Effect.scoped),
   )
 
-  it.live(
-    "has no torn blob and no leftovers after its writers were killed",
-    () =>
-      Effect.gen(function* () {
-        const root = newRoot()
-        let torn = 0
-        let seen = 0
-        let leftBehind = 0
-        for (let round = 0; round < 8; round++) {
-          const child = start("hammer", root)
-          yield* Effect.promise(async () => {
-            await once(child.stdout!, "data")
-            await delay(20 + round * 13)
-            child.kill("SIGKILL")
-            await once(child, "close")
-          })
-          leftBehind += (yield* leftovers(root)).length
-          yield* Effect.scoped(
-            Effect.gen(function* () {
-              const storage = yield* FileStorage.make({ root })
-              assert.deepStrictEqual(yield* leftovers(root), [])
-              for (const { uri } of yield* Stream.runCollect(storage.list(folderOf(root)))) {
-                const text = yield* getText(storage, uri)
-                const line = text.indexOf("\n")
-                seen++
-                if (contentHashOf(text.slice(line + 1)) !== text.slice(0, line)) torn++
-              }
-            }),
-          )
-        }
-        assert.strictEqual(torn, 0)
-        assert.isAbove(seen, 0)
-        assert.isAbove(leftBehind, 0, "at least one kill must have come in the middle of a writing")
-        assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(root, ".detent", "temporary"))), [])
-      }),
-    60_000,
+  it.live("has no torn blob and no leftovers after its writers were killed", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      let torn = 0
+      let seen = 0
+      let leftBehind = 0
+      for (let round = 0; round < 8; round++) {
+        const child = start("hammer", root)
+        yield* Effect.promise(async () => {
+          await once(child.stdout!, "data")
+          await delay(20 + round * 13)
+          child.kill("SIGKILL")
+          await once(child, "close")
+        })
+        leftBehind += (yield* leftovers(root)).length
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const storage = yield* FileStorage.make({ root })
+            assert.deepStrictEqual(yield* leftovers(root), [])
+            for (const { uri } of yield* Stream.runCollect(storage.list(folderOf(root)))) {
+              const text = yield* getText(storage, uri)
+              const line = text.indexOf("\n")
+              seen++
+              if (contentHashOf(text.slice(line + 1)) !== text.slice(0, line)) torn++
+            }
+          }),
+        )
+      }
+      assert.strictEqual(torn, 0)
+      assert.isAbove(seen, 0)
+      assert.isAbove(leftBehind, 0, "at least one kill must have come in the middle of a writing")
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(root, ".detent", "temporary"))), [])
+    }),
   )
 
   it.live("leaves the files of living writers alone when another store opens", () =>
@@ -146,29 +140,26 @@ describe("a folder as storage", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live(
-    "says so when there is no room, and harms nothing",
-    () =>
-      Effect.gen(function* () {
-        const root = newRoot()
-        const storage = yield* FileStorage.make({ root })
-        const uri = blobIn(folderOf(root), "big")
-        yield* storage.set(uri, "before")
-        // The shell's limit on a file's size is the one way to run out of room that needs no disk of its own.
-        const limited = spawn(
-          "sh",
-          ["-c", `ulimit -f 1000; exec "$0" "$@"`, process.execPath, join(import.meta.dirname, "worker.ts"), "fill", root],
-          {
-            stdio: ["ignore", "pipe", "pipe"],
-          },
-        )
-        const output = yield* Effect.promise(() => outputOf(limited))
-        assert.include(output, "StorageFull: no room to write file://")
-        assert.include(output, "free some space or raise the quota")
-        assert.strictEqual(yield* getText(storage, uri), "before")
-        assert.deepStrictEqual(yield* leftovers(root), [])
-      }).pipe(Effect.scoped),
-    30_000,
+  it.live("says so when there is no room, and harms nothing", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      const storage = yield* FileStorage.make({ root })
+      const uri = blobIn(folderOf(root), "big")
+      yield* storage.set(uri, "before")
+      // The shell's limit on a file's size is the one way to run out of room that needs no disk of its own.
+      const limited = spawn(
+        "sh",
+        ["-c", `ulimit -f 1000; exec "$0" "$@"`, process.execPath, join(import.meta.dirname, "worker.ts"), "fill", root],
+        {
+          stdio: ["ignore", "pipe", "pipe"],
+        },
+      )
+      const output = yield* Effect.promise(() => outputOf(limited))
+      assert.include(output, "StorageFull: no room to write file://")
+      assert.include(output, "free some space or raise the quota")
+      assert.strictEqual(yield* getText(storage, uri), "before")
+      assert.deepStrictEqual(yield* leftovers(root), [])
+    }).pipe(Effect.scoped),
   )
 
   it("takes a full disk and an exceeded quota for the same", () => {

@@ -87,7 +87,7 @@ const noting = Effect.gen(function* () {
   return { sent, folder, layer, at: StorageFolder.make(`${pathToFileURL(data)}/`) }
 })
 
-describe("a batch by tasks", { timeout: 180_000 }, () => {
+describe("a batch by tasks", () => {
   for (const [name, queue] of [
     ["in memory", TaskQueue.layerMemory],
     ["in the database", TaskQueue.layerDurable],

@@ -204,7 +204,7 @@ describe("an activity", () => {
   )
 })
 
-describe("a batch by tasks", { timeout: 60_000 }, () => {
+describe("a batch by tasks", () => {
   it.effect("is notified of a dead letter that no process could report, within half a minute", () =>
     Effect.gen(function* () {
       const files = documentsOf(2)

@@ -24,7 +24,7 @@ describe("what is found when most nodes are passed at a glance", () => {
         expect(derived.local).toBe(true)
         expect(yield* validate({ added }, derived, index)).toEqual(yield* validateByLibrary({ added }, derived, index))
       }),
-    { arbitrary: { runs: 40 }, timeout: 60_000 },
+    { arbitrary: { runs: 40 } },
   )
 
   it.effect.prop(
@@ -36,7 +36,7 @@ describe("what is found when most nodes are passed at a glance", () => {
         const shapes = yield* readShapes(shapesText(generated), "shapes.ttl")
         expect(yield* validate({ added }, shapes, index)).toEqual(yield* validateByLibrary({ added }, shapes, index))
       }),
-    { arbitrary: { runs }, timeout: 300_000 },
+    { arbitrary: { runs } },
   )
 })
 

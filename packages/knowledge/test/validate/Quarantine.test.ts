@@ -133,7 +133,7 @@ describe("a change to a graph", () => {
         expect(found.filter((key) => !after.includes(key))).toEqual([])
         expect(after.filter((key) => !earlier.has(key) && !found.includes(key))).toEqual([])
       }),
-    { arbitrary: { runs }, timeout: 300_000 },
+    { arbitrary: { runs } },
   )
 
   it.effect.prop(
@@ -152,7 +152,7 @@ describe("a change to a graph", () => {
         if (named === 0) expect({ violations: after.violations, remaining: result.remaining }).toEqual({ violations: 0, remaining: 0 })
         if (result.violations === 0) expect(kept).toEqual(yield* Stream.runCollect(union(added)))
       }),
-    { arbitrary: { runs }, timeout: 300_000 },
+    { arbitrary: { runs } },
   )
 })
 

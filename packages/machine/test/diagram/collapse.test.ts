@@ -277,7 +277,7 @@ describe("129 nothing gets lost or added by drawing several as one", () => {
         const read = JSON.parse(graphviz.dot(Dot.structure(machine), "dot_json")) as { edges?: ReadonlyArray<object> }
         expect(read.edges ?? []).toHaveLength(edges.length)
       }),
-    { timeout: 60_000, arbitrary: { runs: 5 } },
+    { arbitrary: { runs: 5 } },
   )
 })
 

@@ -69,7 +69,6 @@ describe("readers of a live stream", () => {
           reader.destroy()
         }
       }),
-    { timeout: 60_000 },
   )
 
   it.effect("who join together share what is read from the store", () =>

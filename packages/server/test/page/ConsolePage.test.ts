@@ -7,6 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
+import { within } from "../../../durable/test/support/patience.ts"
 import { request, served, temporaryFolder } from "../support/served.ts"
 
 const index = "<!doctype html><title>Detent</title>"
@@ -112,7 +113,7 @@ describe("the files of the console", () => {
           socket.once("close", () => resume(Effect.void))
         })
       yield* Effect.repeat(openCount(file), { until: (count) => count === 0, schedule: Schedule.spaced("20 millis") }).pipe(
-        Effect.timeout("20 seconds"),
+        within("20 seconds"),
       )
     }),
   )

@@ -86,7 +86,7 @@ const written = (data: string) =>
     return Promise.all(names.map(async (name) => [name, (await stat(join(data, "batches", name))).mtimeMs] as const))
   })
 
-describe("activities over HTTP", { timeout: 120_000 }, () => {
+describe("activities over HTTP", () => {
   it.live("carry a batch of Cloud Tasks to the same end, byte for byte, though a third of the calls fail, come twice or late", () =>
     Effect.gen(function* () {
       const expected = yield* ended(yield* served(), {})

@@ -34,17 +34,15 @@ const added = (effect: Effect.Effect<unknown, unknown>) =>
 describe("batches over HTTP", () => {
   /** The batch of the graph `coast`, complete. */
   let coast = "" as BatchId
-  beforeAll(
-    () =>
-      Effect.runPromise(
-        Effect.gen(function* () {
-          const { client } = yield* shared
-          const started = yield* client.batches.start({ headers: {}, payload: into("coast") })
-          coast = started.batchId
-          yield* finished(client, coast)
-        }),
-      ),
-    90_000,
+  beforeAll(() =>
+    Effect.runPromise(
+      Effect.gen(function* () {
+        const { client } = yield* shared
+        const started = yield* client.batches.start({ headers: {}, payload: into("coast") })
+        coast = started.batchId
+        yield* finished(client, coast)
+      }),
+    ),
   )
 
   it.live("start from a manifest at an address: one that was written by hand, or that of a batch, which is then that batch", () =>

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
+import { within } from "../../../durable/test/support/patience.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { corpus, served, temporaryFolder } from "../support/served.ts"
 
@@ -41,7 +42,7 @@ describe("progress of a batch that is cancelled in the middle of its work", () =
       yield* reached
       yield* rpc.batch_cancel({ batchId })
       assert.strictEqual((yield* rpc.batch_getStatus({ batchId })).state, "Cancelled")
-      const states = yield* Effect.timeout(Fiber.join(progress), "10 seconds")
+      const states = yield* within("10 seconds")(Fiber.join(progress))
       assert.strictEqual(states.at(-1)?.state, "Cancelled")
     }),
   )

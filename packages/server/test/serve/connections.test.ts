@@ -43,16 +43,13 @@ const holding = (port: number, count: number) =>
   )
 
 describe("ten thousand connections", () => {
-  it.live(
-    "are held in bounded memory, and the server continues answering",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* served()
-        const before = process.memoryUsage().rss
-        yield* holding(Number(new URL(url).port), Math.min(10_000, Math.floor(openable() / 100) * 100))
-        assert.strictEqual((yield* request(`${url}/health/ready`)).status, 200)
-        assert.isBelow(process.memoryUsage().rss - before, 400_000_000)
-      }),
-    60_000,
+  it.live("are held in bounded memory, and the server continues answering", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served()
+      const before = process.memoryUsage().rss
+      yield* holding(Number(new URL(url).port), Math.min(10_000, Math.floor(openable() / 100) * 100))
+      assert.strictEqual((yield* request(`${url}/health/ready`)).status, 200)
+      assert.isBelow(process.memoryUsage().rss - before, 400_000_000)
+    }),
   )
 })

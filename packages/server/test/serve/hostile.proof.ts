@@ -158,7 +158,7 @@ const inputs = (files: Readonly<Record<string, string | Uint8Array>>) =>
     return { data, folder }
   })
 
-describe("hostile content", { timeout: 600_000 }, () => {
+describe("hostile content", () => {
   it.live("in documents fails these alone, each with a reason, and is set aside when the server restarts", () =>
     Effect.gen(function* () {
       const files = hostile.documents()

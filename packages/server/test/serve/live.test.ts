@@ -90,24 +90,21 @@ describe("live streams of an instance", () => {
     }),
   )
 
-  it.live(
-    "tell all of a long history to who asks from the beginning, in order and once",
-    () =>
-      Effect.gen(function* () {
-        const { add, address } = yield* startTally("long")
-        yield* Effect.forEach(
-          Array.from({ length: 700 }, (_, index) => index + 1),
-          add,
-          { concurrency: 64, discard: true },
-        )
-        const stream = yield* openEvents(address, { "last-event-id": "0" })
-        yield* stream.until(({ id }) => id === "700")
-        assert.deepStrictEqual(
-          stream.events.map(({ id }) => Number(id)),
-          Array.from({ length: 700 }, (_, index) => index + 1),
-        )
-      }),
-    90_000,
+  it.live("tell all of a long history to who asks from the beginning, in order and once", () =>
+    Effect.gen(function* () {
+      const { add, address } = yield* startTally("long")
+      yield* Effect.forEach(
+        Array.from({ length: 700 }, (_, index) => index + 1),
+        add,
+        { concurrency: 64, discard: true },
+      )
+      const stream = yield* openEvents(address, { "last-event-id": "0" })
+      yield* stream.until(({ id }) => id === "700")
+      assert.deepStrictEqual(
+        stream.events.map(({ id }) => Number(id)),
+        Array.from({ length: 700 }, (_, index) => index + 1),
+      )
+    }),
   )
 
   it.live("are not opened for an instance that is not there, nor from a place that is none", () =>
@@ -120,30 +117,27 @@ describe("live streams of an instance", () => {
     }),
   )
 
-  it.live(
-    "cost nothing for a reader that stops reading, and do not hold up the others",
-    () =>
-      Effect.gen(function* () {
-        const { add, address } = yield* startTally("unread")
-        const stopped = yield* Effect.all(Array.from({ length: 20 }, () => openEvents(address)))
-        for (const { response } of stopped) response.pause()
-        const reading = yield* openEvents(address)
-        const before = process.memoryUsage().external
-        yield* Effect.forEach(
-          Array.from({ length: 1500 }, (_, index) => index + 1),
-          add,
-          { concurrency: 64, discard: true },
-        )
-        yield* reading.until(({ id }) => id === "1500")
-        // What is there for all of them is there once.
-        assert.isBelow(process.memoryUsage().external - before, 20_000_000)
-        // Who continues reading gets all of it.
-        const [late] = stopped
-        late?.response.resume()
-        yield* late?.until(({ id }) => id === "1500") ?? Effect.void
-        assert.strictEqual(late?.events.length, 1500)
-      }),
-    90_000,
+  it.live("cost nothing for a reader that stops reading, and do not hold up the others", () =>
+    Effect.gen(function* () {
+      const { add, address } = yield* startTally("unread")
+      const stopped = yield* Effect.all(Array.from({ length: 20 }, () => openEvents(address)))
+      for (const { response } of stopped) response.pause()
+      const reading = yield* openEvents(address)
+      const before = process.memoryUsage().external
+      yield* Effect.forEach(
+        Array.from({ length: 1500 }, (_, index) => index + 1),
+        add,
+        { concurrency: 64, discard: true },
+      )
+      yield* reading.until(({ id }) => id === "1500")
+      // What is there for all of them is there once.
+      assert.isBelow(process.memoryUsage().external - before, 20_000_000)
+      // Who continues reading gets all of it.
+      const [late] = stopped
+      late?.response.resume()
+      yield* late?.until(({ id }) => id === "1500") ?? Effect.void
+      assert.strictEqual(late?.events.length, 1500)
+    }),
   )
 })
 
@@ -192,71 +186,65 @@ describe("live streams of a batch", () => {
     }),
   )
 
-  it.live(
-    "end with a batch that is cancelled, and continue with it when it is set going again",
-    () =>
-      Effect.gen(function* () {
-        const { documents, start } = yield* manyDocuments
-        const { client, url } = yield* served({ readable: [documents] })
-        const { batchId } = yield* client.batches.start({ headers: {}, payload: start })
-        const address = `${url}/api/v1/batch/${batchId}/events`
-        const params = { batchId }
-        const first = yield* openEvents(address)
-        yield* client.batches.cancel({ params })
-        yield* first.ended
-        const [cancelled, end] = first.events.slice(-2)
-        assert.deepInclude(cancelled?.data, { error: "cancelled" })
-        assert.deepInclude(end?.data, { state: "Cancelled", isTerminal: true })
-        const headers = { "last-event-id": end?.id ?? "" }
-        assert.strictEqual((yield* request(address, { headers })).status, 204)
-        yield* client.batches.resume({ params })
-        const second = yield* openEvents(address, headers)
-        const all = yield* openEvents(address, { "last-event-id": "0" })
-        yield* second.until(({ event }) => event === "DocumentStarted")
-        yield* all.until(({ event }) => event === "BatchFailed")
-        yield* client.batches.cancel({ params })
-        yield* second.ended
-        yield* all.ended
-        for (const { events } of [second, all]) assert.deepInclude(events.at(-1)?.data, { state: "Cancelled", isTerminal: true })
-        // The end of the first time was not an end to who read all of it.
-        assert.strictEqual(all.events.filter(({ event }) => event === "BatchFailed").length, 2)
-      }),
-    60_000,
+  it.live("end with a batch that is cancelled, and continue with it when it is set going again", () =>
+    Effect.gen(function* () {
+      const { documents, start } = yield* manyDocuments
+      const { client, url } = yield* served({ readable: [documents] })
+      const { batchId } = yield* client.batches.start({ headers: {}, payload: start })
+      const address = `${url}/api/v1/batch/${batchId}/events`
+      const params = { batchId }
+      const first = yield* openEvents(address)
+      yield* client.batches.cancel({ params })
+      yield* first.ended
+      const [cancelled, end] = first.events.slice(-2)
+      assert.deepInclude(cancelled?.data, { error: "cancelled" })
+      assert.deepInclude(end?.data, { state: "Cancelled", isTerminal: true })
+      const headers = { "last-event-id": end?.id ?? "" }
+      assert.strictEqual((yield* request(address, { headers })).status, 204)
+      yield* client.batches.resume({ params })
+      const second = yield* openEvents(address, headers)
+      const all = yield* openEvents(address, { "last-event-id": "0" })
+      yield* second.until(({ event }) => event === "DocumentStarted")
+      yield* all.until(({ event }) => event === "BatchFailed")
+      yield* client.batches.cancel({ params })
+      yield* second.ended
+      yield* all.ended
+      for (const { events } of [second, all]) assert.deepInclude(events.at(-1)?.data, { state: "Cancelled", isTerminal: true })
+      // The end of the first time was not an end to who read all of it.
+      assert.strictEqual(all.events.filter(({ event }) => event === "BatchFailed").length, 2)
+    }),
   )
 
-  it.live(
-    "do not end before all events were sent, though the batch has ended",
-    () =>
-      Effect.gen(function* () {
-        const { client, url } = yield* shared
-        // Commands publish the events of a batch's stages.
-        yield* client.commands.pause({ params: { queue: "batch" } })
-        const { batchId } = yield* client.batches.start({
-          headers: {},
-          payload: { folder: corpusFolder, manifest: { ...smallManifest, targetNamespace: "paused" } as never },
-        })
-        yield* Effect.repeat(client.batches.get({ params: { batchId } }), {
-          until: ({ isTerminal }) => isTerminal,
-          schedule: Schedule.spaced("20 millis"),
-        })
-        const address = `${url}/api/v1/batch/${batchId}/events`
-        const stream = yield* openEvents(address, { "last-event-id": "0" })
-        const created = yield* stream.until(({ event }) => event === "BatchCreated")
-        const later = yield* openEvents(address, { "last-event-id": created.id })
-        const latest = yield* openEvents(address, { "last-event-id": "999999" })
-        yield* later.until(({ event }) => event === "DocumentCompleted")
-        yield* Effect.sleep("300 millis")
-        for (const { response } of [stream, later, latest]) assert.isFalse(response.readableEnded)
-        yield* client.commands.resume({ params: { queue: "batch" } })
-        for (const { events, ended } of [stream, later, latest]) {
-          yield* ended
-          assert.deepStrictEqual(
-            events.slice(-2).map(({ event }) => event),
-            ["BatchCompleted", "status"],
-          )
-        }
-      }),
-    60_000,
+  it.live("do not end before all events were sent, though the batch has ended", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* shared
+      // Commands publish the events of a batch's stages.
+      yield* client.commands.pause({ params: { queue: "batch" } })
+      const { batchId } = yield* client.batches.start({
+        headers: {},
+        payload: { folder: corpusFolder, manifest: { ...smallManifest, targetNamespace: "paused" } as never },
+      })
+      yield* Effect.repeat(client.batches.get({ params: { batchId } }), {
+        until: ({ isTerminal }) => isTerminal,
+        schedule: Schedule.spaced("20 millis"),
+      })
+      const address = `${url}/api/v1/batch/${batchId}/events`
+      const stream = yield* openEvents(address, { "last-event-id": "0" })
+      const created = yield* stream.until(({ event }) => event === "BatchCreated")
+      const later = yield* openEvents(address, { "last-event-id": created.id })
+      const latest = yield* openEvents(address, { "last-event-id": "999999" })
+      yield* later.until(({ event }) => event === "DocumentCompleted")
+      yield* Effect.sleep("300 millis")
+      for (const { response } of [stream, later, latest]) assert.isFalse(response.readableEnded)
+      yield* client.commands.resume({ params: { queue: "batch" } })
+      for (const { events, ended } of [stream, later, latest]) {
+        yield* ended
+        assert.deepStrictEqual(
+          events.slice(-2).map(({ event }) => event),
+          ["BatchCompleted", "status"],
+        )
+      }
+    }),
   )
 
   it.live("come to their end when the server is stopped", () =>
@@ -270,38 +258,35 @@ describe("live streams of a batch", () => {
     }),
   )
 
-  it.live(
-    "come to their end when the server is stopped, as procedures too, over HTTP and WebSocket",
-    () =>
-      Effect.gen(function* () {
-        const { documents, start } = yield* manyDocuments
-        const scope = yield* Scope.make()
-        // It would wait for them for longer than this test may take.
-        const { url } = yield* Scope.provide(
-          served({
-            readable: [documents],
-            serve: { limits: { stopTimeout: "10 minutes" } },
-            knowledge: { workflow: { drainTimeout: "1 second" } },
-          }),
-          scope,
-        )
-        const http = yield* clients.makeRpcClient({ url })
-        const socket = yield* clients.makeRpcSocketClient({ url })
-        const { batchId } = yield* http.batch_start(start)
-        const watching = yield* Effect.forEach([http, socket], (client) =>
-          Effect.gen(function* () {
-            const begun = yield* Deferred.make<void>()
-            const fiber = yield* Effect.forkChild(
-              Effect.exit(Stream.runForEach(client.batch_streamProgress({ batchId }), () => Deferred.succeed(begun, undefined))),
-            )
-            yield* Deferred.await(begun)
-            return fiber
-          }),
-        )
-        yield* Scope.close(scope, Exit.void)
-        const [overHttp] = watching
-        if (overHttp !== undefined) yield* Fiber.join(overHttp)
-      }),
-    90_000,
+  it.live("come to their end when the server is stopped, as procedures too, over HTTP and WebSocket", () =>
+    Effect.gen(function* () {
+      const { documents, start } = yield* manyDocuments
+      const scope = yield* Scope.make()
+      // It would wait for them for longer than this test may take.
+      const { url } = yield* Scope.provide(
+        served({
+          readable: [documents],
+          serve: { limits: { stopTimeout: "10 minutes" } },
+          knowledge: { workflow: { drainTimeout: "1 second" } },
+        }),
+        scope,
+      )
+      const http = yield* clients.makeRpcClient({ url })
+      const socket = yield* clients.makeRpcSocketClient({ url })
+      const { batchId } = yield* http.batch_start(start)
+      const watching = yield* Effect.forEach([http, socket], (client) =>
+        Effect.gen(function* () {
+          const begun = yield* Deferred.make<void>()
+          const fiber = yield* Effect.forkChild(
+            Effect.exit(Stream.runForEach(client.batch_streamProgress({ batchId }), () => Deferred.succeed(begun, undefined))),
+          )
+          yield* Deferred.await(begun)
+          return fiber
+        }),
+      )
+      yield* Scope.close(scope, Exit.void)
+      const [overHttp] = watching
+      if (overHttp !== undefined) yield* Fiber.join(overHttp)
+    }),
   )
 })

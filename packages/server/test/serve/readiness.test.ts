@@ -2,6 +2,7 @@ import { forkLoop } from "@detent/durable"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import { within } from "../../../durable/test/support/patience.ts"
 import { request, served } from "../support/served.ts"
 
 describe("readiness", () => {
@@ -16,7 +17,7 @@ describe("readiness", () => {
       const ready = request(`${url}/health/ready`)
       const until = (status: number) =>
         Effect.repeat(ready, { until: (answer) => answer.status === status, schedule: Schedule.spaced("200 millis") }).pipe(
-          Effect.timeout("20 seconds"),
+          within("20 seconds"),
         )
       // A loop that has just failed may recover by itself.
       assert.strictEqual((yield* ready).status, 200)

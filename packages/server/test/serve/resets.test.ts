@@ -47,7 +47,7 @@ const requests: ReadonlyArray<readonly [what: string, text: string]> = [
   ["a body that it is to be asked for", "POST /rpc HTTP/1.1\r\nhost: 127.0.0.1\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n"],
 ]
 
-describe("a server", { timeout: 240_000 }, () => {
+describe("a server", () => {
   it.live("outlives clients that reset their connections after any request", () =>
     Effect.gen(function* () {
       const data = yield* temporaryFolder

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Browser, chromium, type Page } from "playwright-core"
 import { afterAll, beforeAll } from "vitest"
+import { Patience, scaled } from "../../../durable/test/support/patience.ts"
 
 const names = ["chromium", "chromium-browser", "google-chrome"]
 
@@ -45,16 +46,19 @@ export interface TabOptions {
   readonly width?: number
 }
 
-/** A page that waits longer than this for something has failed. */
-const patience = 60_000
+/** A page that waits longer than this on an idle machine for something has failed. */
+const longestWait = 60_000
 
 /** Starts a browser before the tests, and ends it after them. Opens an address in a tab with cookies and storage of its own. */
 export const useBrowser = (): ((url: string, options?: TabOptions) => Effect.Effect<Tab, never, Scope.Scope>) => {
   let browser: Browser | undefined
-  // A browser takes a while to start on a busy machine.
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: installedBrowser ?? "", args: ["--no-sandbox", "--disable-gpu"], timeout: 80_000 })
-  }, 90_000)
+    browser = await chromium.launch({
+      executablePath: installedBrowser ?? "",
+      args: ["--no-sandbox", "--disable-gpu"],
+      timeout: scaled(longestWait),
+    })
+  })
   afterAll(() => browser?.close())
   return (url, { theme = "light", width = 1280 } = {}) =>
     Effect.gen(function* () {
@@ -71,7 +75,7 @@ export const useBrowser = (): ((url: string, options?: TabOptions) => Effect.Eff
 const openTab = (newPage: () => Promise<Page>, url: string): Effect.Effect<Tab> =>
   Effect.promise(async () => {
     const page = await newPage()
-    page.setDefaultTimeout(patience)
+    page.setDefaultTimeout(scaled(longestWait))
     const problems: Array<string> = []
     const requests: Array<string> = []
     page.on("pageerror", (error) => problems.push(String(error)))
@@ -88,7 +92,8 @@ const makeTab = (page: Page, newPage: () => Promise<Page>, problems: ReadonlyArr
   const evaluate = (expression: string) => run((shown) => shown.evaluate(expression))
   const until = (expression: string): Effect.Effect<void> =>
     Effect.gen(function* () {
-      for (let turn = 0; turn < patience / 50; turn++) {
+      const patience = new Patience(longestWait)
+      while (!patience.isOver) {
         // A page that is left for the next one has no answer.
         if (
           (yield* Effect.orElseSucceed(
@@ -100,7 +105,7 @@ const makeTab = (page: Page, newPage: () => Promise<Page>, problems: ReadonlyArr
         yield* Effect.sleep("50 millis")
       }
       const text = yield* evaluate("document.body.innerText")
-      return yield* Effect.die(new Error(`not true after a minute: ${expression}; the page says:\n${text}\n${problems.join("\n")}`))
+      return yield* Effect.die(new Error(`not true: ${expression}; the page says:\n${text}\n${problems.join("\n")}`))
     })
   return {
     page,

@@ -2,6 +2,7 @@
 import { get, type IncomingMessage } from "node:http"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { within } from "../../../durable/test/support/patience.ts"
 
 export interface SentEvent {
   readonly id: string
@@ -62,7 +63,7 @@ export const openEvents = (url: string, headers: Record<string, string> = {}): E
                 return Effect.sync(() => {
                   listeners = listeners.filter((one) => one !== listener)
                 })
-              }).pipe(Effect.timeout("10 seconds"), Effect.orDie)
+              }).pipe(within("10 seconds"), Effect.orDie)
             resolve({
               response,
               events,

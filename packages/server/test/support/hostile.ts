@@ -4,12 +4,6 @@ import { deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
 /** Of the server that is attacked: the second may only look. */
 export const tokens = { operate: "operate-0123456789", read: "read-0123456789abc" }
 
-/** `npm test` sends the content that costs most of each kind, `npm run soak -- tests` all of it. */
-const isAll = process.env["DETENT_SOAK"] !== undefined
-
-const some = <A>(all: Readonly<Record<string, A>>, ...names: ReadonlyArray<string>): Readonly<Record<string, A>> =>
-  isAll ? all : Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)))
-
 const text = (part: string, length: number) => part.repeat(Math.ceil(length / part.length))
 
 const nested = (open: string, close: string, depth: number, inner = "x") => `${open.repeat(depth)}${inner}${close.repeat(depth)}`
@@ -29,10 +23,7 @@ const flateBomb = (size: number) => {
 }
 
 /** Documents by name. Each may be read or refused, as long as it has an outcome. */
-export const documents = (): Readonly<Record<string, string | Uint8Array>> =>
-  some(everyDocument(), "objects.pdf", "bomb.pdf", "deep.html", "keys.json", "quote.csv", "emphasis.md", "archive.txt")
-
-const everyDocument = (): Readonly<Record<string, string | Uint8Array>> => ({
+export const documents = (): Readonly<Record<string, string | Uint8Array>> => ({
   "marks.md": text("<", 100_000),
   "marks.html": text("<", 100_000),
   "marks.txt": text("<", 100_000),
@@ -65,9 +56,7 @@ const entities = Array.from({ length: 12 }, (_, at) =>
 )
 
 /** Ontologies by name. */
-export const ontologies = (): Readonly<Record<string, string>> => some(everyOntology(), "chain.ttl", "entities.rdf", "brackets.ttl")
-
-const everyOntology = (): Readonly<Record<string, string>> => ({
+export const ontologies = (): Readonly<Record<string, string>> => ({
   "chain.ttl": classes(10_000, (at) => at + 1),
   "cycle.ttl": classes(10_000, (at) => (at + 1) % 10_000),
   "deep.rdf": rdf(nested("<rdf:Description><rdf:value>", "</rdf:value></rdf:Description>", 50_000)),
@@ -80,9 +69,7 @@ const everyOntology = (): Readonly<Record<string, string>> => ({
 })
 
 /** Shapes that refer to themselves, or are nested without an end. */
-export const shapes = (): Readonly<Record<string, string>> => some(everyShape(), "recursive.ttl")
-
-const everyShape = (): Readonly<Record<string, string>> => ({
+export const shapes = (): Readonly<Record<string, string>> => ({
   "recursive.ttl": `${prefixes}:S a sh:NodeShape ; sh:targetClass :C0 ; sh:property :P . :P sh:path :p ; sh:node :S ; sh:or ( :S :S ) .`,
   "circle.ttl": `${prefixes}@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
     :S a sh:NodeShape ; sh:targetClass :C0 ; sh:or _:l . _:l rdf:first :S ; rdf:rest _:l .`,
@@ -132,8 +119,7 @@ export const readings = (
 }
 
 /** Queries by what is in them, at most 100,000 characters long. */
-export const queries = (): ReadonlyArray<string> =>
-  Object.values(some(everyQuery, "quotes", "braces", "brackets", "repetition", "marks", "order", "ways"))
+export const queries = (): ReadonlyArray<string> => Object.values(everyQuery)
 
 const everyQuery: Readonly<Record<string, string>> = {
   quotes: text('"\\', 60_000),

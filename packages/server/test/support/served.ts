@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { afterAll, beforeAll } from "vitest"
+import { within } from "../../../durable/test/support/patience.ts"
 import { Tally } from "./Tally.ts"
 
 export const temporaryFolder = Effect.acquireRelease(
@@ -46,7 +47,7 @@ export const useServed = (options: ServedOptions = {}): Effect.Effect<Served> =>
   let running: Served | undefined
   beforeAll(async () => {
     running = await Effect.runPromise(Scope.provide(served(options), scope))
-  }, 90_000)
+  })
   afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
   return Effect.suspend(() => (running === undefined ? Effect.die(new Error("the server did not start")) : Effect.succeed(running)))
 }
@@ -56,7 +57,7 @@ export const batchEnded = (client: Served["client"], batchId: BatchId) =>
   Effect.repeat(client.batches.get({ params: { batchId } }), {
     until: ({ isTerminal }) => isTerminal,
     schedule: Schedule.spaced("100 millis"),
-  }).pipe(Effect.timeout("2 minutes"), Effect.orDie)
+  }).pipe(within("2 minutes"), Effect.orDie)
 
 /** A plain request, with a problem read as such. */
 export const request = (url: string, init?: RequestInit) =>

@@ -92,14 +92,12 @@ const run = async (database: DatabaseAddress, log: string, kills: ReadonlyArray<
 /** Runs all scenarios undisturbed and killed at every step, each in a database of its own, and compares how they end. */
 export const killedEndsAsUndisturbed = async (
   databases: (folder: string) => { readonly undisturbed: DatabaseAddress; readonly killed: DatabaseAddress },
-  when: KilledWhen,
+  kills: ReadonlyArray<KilledWhen>,
 ) => {
   expect(scenarios.length).toBe(40)
   const folder = mkdtempSync(join(tmpdir(), "detent-xstate-"))
   try {
     const { undisturbed: quiet, killed: disturbed } = databases(folder)
-    // The long version kills at both moments of every step.
-    const kills: ReadonlyArray<KilledWhen> = process.env["DETENT_SOAK"] === undefined ? [when] : ["first", "all"]
     const [undisturbed, killed] = await Promise.all([
       run(quiet, join(folder, "undisturbed.log"), []),
       run(disturbed, join(folder, "killed.log"), kills),

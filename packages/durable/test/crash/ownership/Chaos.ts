@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Chance } from "../../simulation/Chance.ts"
+import { Patience, slowness } from "../../support/patience.ts"
 import type { StoreAddress } from "../Protocol.ts"
 import { query } from "../query.ts"
 import { type Blockage, type Freeze, type Kill, type OwnershipReport, proveOwnership } from "./OwnershipProof.ts"
@@ -21,6 +22,7 @@ export interface ChaosOptions {
   readonly processes: number
   readonly instances: number
   readonly leaseMillis: number
+  /** How much later than a lease allows a takeover may be on an idle machine. */
   readonly slackMillis: number
   /** The processes are nodes of a cluster at these addresses, and keep them when they are started again. */
   readonly addresses?: ReadonlyArray<string>
@@ -34,17 +36,19 @@ export interface ChaosReport extends OwnershipReport {
   readonly logs: string | undefined
 }
 
-/** How long the instances may take to end once nothing disturbs them any more. */
+/** How long the instances may take to end on an idle machine, once nothing disturbs them any more. */
 const endingMillis = 60_000
 
 export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> => {
   const folder = mkdtempSync(join(tmpdir(), "detent-ownership-"))
   const closing = join(folder, "closing")
-  const { store, leaseMillis, instances, say = () => undefined } = options
+  const { store, leaseMillis, slackMillis, instances, say = () => undefined } = options
   const chance = new Chance(options.seed)
   const kills: Array<Kill> = []
   const freezes: Array<Freeze> = []
   const frozenSince = new Map<ShiftProcess, Pick<Freeze, "from" | "owned">>()
+  // Processes take over as late as the machine lets them run.
+  let slowest = slowness()
   let started = 0
   const launch = (index: number) => {
     const address = options.addresses?.[index]
@@ -106,6 +110,7 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     const isEnough = () => kills.length >= leastKills && freezes.length + frozenSince.size >= leastFreezes
     while (monotonicMillis() < until || !isEnough()) {
       await sleep(chance.between(200, leaseMillis))
+      slowest = Math.max(slowest, slowness())
       for (const [worker, { from }] of [...frozenSince])
         if (monotonicMillis() - from > chance.between(100, 2.5 * leaseMillis + 2_000)) thaw(worker)
       const candidates = victims()
@@ -133,7 +138,7 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
       freezes,
       blockages: watch?.stop() ?? [],
       leaseMillis,
-      slackMillis: options.slackMillis,
+      slackMillis: slackMillis * slowest,
     })
     const problems = [...proof.problems, ...unfinished, ...workers.map(({ errors }) => errors).filter((text) => text !== "")]
     const isProven = problems.length === 0
@@ -151,9 +156,9 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
 }
 
 const awaitEnd = async (worker: ShiftProcess | undefined, instances: number): Promise<ReadonlyArray<string>> => {
-  const until = monotonicMillis() + endingMillis
+  const patience = new Patience(endingMillis)
   let counts: Readonly<Record<string, number>> = {}
-  while (monotonicMillis() < until && worker !== undefined) {
+  while (!patience.isOver && worker !== undefined) {
     counts = await worker.counts()
     if (counts["Finished"] === instances) return []
     await sleep(250)

@@ -27,26 +27,19 @@ const check = (store: StoreAddress, more: Pick<ChaosOptions, "addresses"> = {}) 
 
 // Side by side: they mostly wait for leases to end.
 describe.concurrent("137 138 139 140 work of states in processes that are killed and frozen", () => {
-  it.live(
-    "has one owner at a time, is taken over in time and ends up done, on SQLite",
-    () => Effect.flatMap(freshFile, (filename) => check({ _tag: "Sqlite", filename })),
-    180_000,
+  it.live("has one owner at a time, is taken over in time and ends up done, on SQLite", () =>
+    Effect.flatMap(freshFile, (filename) => check({ _tag: "Sqlite", filename })),
   )
 
-  it.live(
-    "has one owner at a time, is taken over in time and ends up done, on PostgreSQL",
-    () => Effect.flatMap(freshDatabase, (url) => check({ _tag: "Postgres", url })),
-    180_000,
+  it.live("has one owner at a time, is taken over in time and ends up done, on PostgreSQL", () =>
+    Effect.flatMap(freshDatabase, (url) => check({ _tag: "Postgres", url })),
   )
 
-  it.live(
-    "has one owner at a time, is taken over in time and ends up done, in a cluster",
-    () =>
-      Effect.gen(function* () {
-        const ports = yield* Effect.all([freePort, freePort, freePort])
-        const addresses = ports.map((port) => `127.0.0.1:${port}`)
-        yield* check({ _tag: "Postgres", url: yield* freshDatabase }, { addresses })
-      }),
-    180_000,
+  it.live("has one owner at a time, is taken over in time and ends up done, in a cluster", () =>
+    Effect.gen(function* () {
+      const ports = yield* Effect.all([freePort, freePort, freePort])
+      const addresses = ports.map((port) => `127.0.0.1:${port}`)
+      yield* check({ _tag: "Postgres", url: yield* freshDatabase }, { addresses })
+    }),
   )
 })

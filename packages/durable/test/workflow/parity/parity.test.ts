@@ -7,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as References from "effect/References"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { within } from "../../support/patience.ts"
 import { readDeeds } from "./Deeds.ts"
 import { type EngineName, engineOn } from "./Engines.ts"
 import { programs } from "./Programs.ts"
@@ -16,7 +17,7 @@ const quiet = Layer.succeed(References.MinimumLogLevel, "None")
 const run = async (engine: EngineName, folder: string) => {
   const runtime = ManagedRuntime.make(engineOn(engine, folder).pipe(Layer.provideMerge(quiet)))
   const results = await runtime.runPromise(
-    Effect.forEach(programs, (program) => Effect.exit(Effect.timeout(program.drive, "40 seconds")), { concurrency: "unbounded" }),
+    Effect.forEach(programs, (program) => Effect.exit(within("40 seconds")(program.drive)), { concurrency: "unbounded" }),
   )
   await runtime.dispose()
   return programs.map(({ name }, index) => ({ result: results[index], deeds: readDeeds(join(folder, "deeds"), name) }))
@@ -28,7 +29,7 @@ describe("a program gives the same result on Effect's engine and on ours", () =>
   beforeAll(async () => {
     ran.detent = await run("detent", folders.detent)
     ran.effect = await run("effect", folders.effect)
-  }, 120_000)
+  })
   afterAll(() => {
     for (const folder of Object.values(folders)) rmSync(folder, { recursive: true, force: true })
   })

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { until } from "../../../../durable/test/support/patience.ts"
 import { generateCorpus } from "../../../generators/GeneratedCorpus.ts"
 import { generatedOntology } from "../../../generators/GeneratedOntology.ts"
 import { BatchProcess } from "./BatchProcess.ts"
@@ -18,7 +19,7 @@ export interface RunDatabase {
 const documents = 80
 
 export const cancelConformance = (name: string, databaseIn: (folder: string) => Promise<RunDatabase>) =>
-  describe(`a batch on ${name} that another process cancels`, { timeout: 120_000 }, () => {
+  describe(`a batch on ${name} that another process cancels`, () => {
     let root = ""
     let names: ReadonlyArray<string> = []
 
@@ -74,26 +75,23 @@ export const cancelConformance = (name: string, databaseIn: (folder: string) => 
       assert.isTrue(await areEnded(database))
     })
 
-    // `npm test` kills one process alone on SQLite only: the next test kills both, on either database.
-    if (name === "SQLite" || process.env["DETENT_SOAK"] !== undefined) {
-      it("has none either when the process that worked on it is killed right after the cancel", async () => {
-        const { worker, canceller, cancel, ...database } = await working("worker-killed")
-        await cancel()
-        await canceller.reaches(["Cancelled"])
-        await worker.kill()
-        assert.isTrue(await areEnded(database))
-        await canceller.ended()
-      })
+    it("has none either when the process that worked on it is killed right after the cancel", async () => {
+      const { worker, canceller, cancel, ...database } = await working("worker-killed")
+      await cancel()
+      await canceller.reaches(["Cancelled"])
+      await worker.kill()
+      assert.isTrue(await areEnded(database))
+      await canceller.ended()
+    })
 
-      it("has none when the process that cancelled it is killed before it could end them", async () => {
-        const { worker, canceller, cancel, ...database } = await working("canceller-killed")
-        await cancel()
-        await worker.reaches(["Cancelled"])
-        await canceller.kill()
-        await worker.ended()
-        assert.isTrue(await areEnded(database))
-      })
-    }
+    it("has none when the process that cancelled it is killed before it could end them", async () => {
+      const { worker, canceller, cancel, ...database } = await working("canceller-killed")
+      await cancel()
+      await worker.reaches(["Cancelled"])
+      await canceller.kill()
+      await worker.ended()
+      assert.isTrue(await areEnded(database))
+    })
 
     it("has none once another process works, when both are killed at the cancel", async () => {
       const { worker, canceller, cancel, work, ...database } = await working("both-killed")
@@ -103,8 +101,7 @@ export const cancelConformance = (name: string, databaseIn: (folder: string) => 
       const next = new BatchProcess()
       await next.begin({ ...work, node: "next", task: "wait" })
       await next.reaches(["Cancelled"])
-      for (let waited = 0; waited < 60_000 && !(await areEnded(database)); waited += 100) await sleep(100)
-      assert.isTrue(await areEnded(database))
+      await until("the runs have ended", () => areEnded(database))
       await next.kill()
     })
   })

@@ -92,7 +92,7 @@ describe("the rate limiter", () => {
           assert.isAtMost(started.filter((other) => other.at <= at && other.end > at).length, limits.concurrency)
         }
       }),
-    { arbitrary: { runs: 40 }, timeout: 60_000 },
+    { arbitrary: { runs: 40 } },
   )
 
   it.effect("counts what a call really took", () =>
