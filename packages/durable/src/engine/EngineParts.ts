@@ -92,6 +92,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     claimWork: (record) => takeover?.claim(record) ?? Effect.succeed(record.owner),
     isClosed: () => table.isClosed,
     isLocal: (key) => node?.placement?.routing?.isLocal(key) ?? true,
+    isKept: (instance) => table.findNamed(instance.name) === instance && context.isLocal(instance.key),
     onConflict: config.onConflict,
     storeTimeoutMillis: Duration.toMillis(config.storeTimeout),
     storeRetry: Schedule.max([Schedule.exponential("50 millis", 1.5), Schedule.during(config.storeTimeout)]),

@@ -45,6 +45,11 @@ export interface InstanceContext {
   readonly isClosed: () => boolean
   /** Whether the instance is placed on this node. An instance of another node is only read here. */
   readonly isLocal: (key: InstanceKey) => boolean
+  /**
+   * Whether this is the instance that the node decides and works with. One that was read while another node had it is not, even after its key
+   * has come to this node: it only shows its callers what the journal has.
+   */
+  readonly isKept: (instance: InstanceEntry) => boolean
   /** Whether an event is decided again after a sequence conflict, or fails. */
   readonly onConflict: "reload" | "fail"
   /** How long a failing store is retried before senders get the error. */

@@ -117,6 +117,9 @@ export class InstanceHandle {
       // It may have moved to another node.
       const moved = remote.routeTo(this)
       if (moved !== undefined) return remotely(remote, moved, this.#registered, this.id, event, { dedupeId })
+      // It has moved to this node since it was read.
+      if (live.record.isRunning && !this.#engine.context.isKept(live))
+        return this.#deliver(table.find(this), event, options, trace, { read, remotely })
       return outcome(live.deliver(envelope), read)
     })
   }

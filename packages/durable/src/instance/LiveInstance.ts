@@ -1088,6 +1088,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Starts the work of the state where this node owns it. */
   #startWork() {
     if (!this.#isOwner || this.context.isClosed() || this.record.ending !== undefined || this.#departure !== undefined) return
+    if (!this.context.isKept(this)) return
     // A node that has lost its lease runs no work until it has a new lease.
     if (this.context.placement?.fence() === undefined) return
     const runtime = this.#runtimeOf()
@@ -1153,7 +1154,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       return
     }
     if (!this.isBehind(opened.record)) return
-    if (this.context.isClosed() || !this.context.isLocal(this.key)) {
+    if (this.context.isClosed() || !this.context.isKept(this)) {
       this.record.sequence = recovered.sequence
       this.record.lastTransitionAt = recovered.at
       return this.#relocate(recovered, opened.record, passed)

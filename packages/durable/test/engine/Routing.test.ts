@@ -7,6 +7,8 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { Engine } from "../../src/Engine.ts"
 import { Placement, type PlacementService } from "../../src/engine/Placement.ts"
 import type { Receiver, RemoteAnswer, RemoteRequest, Routing } from "../../src/engine/Routing.ts"
@@ -329,5 +331,41 @@ it.live("an instance that goes to another node while its start is stored begins 
     expect(requested).toEqual([{ _tag: "Wake" }])
     expect(log).toEqual([])
     expect(yield* engine.live).toBe(0)
+  }).pipe(Effect.scoped),
+)
+
+it.live("a caller that waited on this node while another node had the instance does not make its work run a second time here", () =>
+  Effect.gen(function* () {
+    const { engine, lose, gain } = yield* open
+    const W = State({ Working: { round: Schema.Int } })
+    const V = Event({ Next: {} })
+    let [running, begun] = [0, 0]
+    const machine = Machine.make({ name: "worker", state: W, event: V, initial: W.Working({ round: 0 }) })
+      .reenter(W.Working, V.Next, ({ state }) => W.Working({ round: state.round + 1 }))
+      .spawn(W.Working, () =>
+        Effect.andThen(
+          Effect.sync(() => {
+            running++
+            begun++
+          }),
+          Effect.onInterrupt(Effect.never, () => Effect.sync(() => running--)),
+        ),
+      )
+    const worker = yield* engine.start(machine, "j")
+    yield* lose
+    yield* Effect.forkChild(Effect.ignore(worker.awaitFinal))
+    const rounds: Array<number> = []
+    yield* Effect.forkChild(
+      Stream.runForEach(worker.changes, ({ round }) => Effect.sync(() => rounds.push(round))),
+      { startImmediately: true },
+    )
+    yield* Effect.repeat(Effect.sleep(5), { until: () => rounds.length > 0 })
+    yield* gain
+    yield* Effect.repeat(Effect.sleep(5), { until: () => begun === 2 })
+    yield* worker.send(V.Next())
+    yield* Effect.repeat(Effect.sleep(5), { until: () => rounds.includes(1) })
+    expect(running).toBe(1)
+    yield* lose
+    expect(running).toBe(0)
   }).pipe(Effect.scoped),
 )
