@@ -62,7 +62,7 @@ const maxMessageSize = 256 * 1024 * 1024
 const emptied = async (schema: string) => {
   const sql = Context.get(await shared(), PgClient.PgClient)
   const statement = `do $$ declare name text; begin
-    for name in select tablename from pg_tables where schemaname = '${schema}' and tablename <> 'migrations' loop
+    for name in select tablename from pg_tables where schemaname = '${schema}' and tablename not in ('migrations', 'database') loop
       execute format('delete from ${schema}.%I', name);
     end loop;
     perform setval(format('${schema}.%I', sequencename)::regclass, start_value, false) from pg_sequences where schemaname = '${schema}';
