@@ -298,10 +298,19 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
 
     const refused = (extractor: string, problem: string, nextStep: string) => new ExtractorRefused({ extractor, problem, nextStep })
 
+    const providerFor = (extractor: ExtractorName) => {
+      const name = providerOf(extractor)
+      return isProvider(name)
+        ? Effect.succeed(providers[name])
+        : Effect.fail(
+            refused(extractor, `there is no provider ${name}`, `name built-in, or a model of ${Object.keys(providers).join(", ")}`),
+          )
+    }
+
     /** The API key. Optional with a base URL: a server of the user's own may need none. */
     const keyOf = (extractor: ExtractorName, baseUrl: string | undefined) =>
       Effect.gen(function* () {
-        const name = providerOf(extractor) === "openai" ? "OPENAI_API_KEY" : "ANTHROPIC_API_KEY"
+        const { keyName: name } = yield* providerFor(extractor)
         const apiKey = yield* inEnvironment(Config.schema(Schema.Redacted(Schema.NonEmptyString), name))
         if (apiKey !== undefined) return { apiKey }
         if (baseUrl !== undefined) return {}
@@ -330,7 +339,7 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
           model: modelOf(extractor),
           ...(baseUrl === undefined ? {} : { baseUrl }),
         }
-        return yield* providerOf(extractor) === "openai" ? makeOpenAiClient(options) : makeAnthropicClient(options)
+        return yield* (yield* providerFor(extractor)).make(options)
       })
 
     const clientOf = (selection: ExtractorSelection) =>
@@ -411,6 +420,23 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
       spent: (account) => Effect.suspend(() => budgets.get(account)?.budget.spent ?? Effect.succeed(undefined)),
     }
   })
+
+type Provider = ExtractorName extends infer Name ? (Name extends `${infer Prefix}:${string}` ? Prefix : never) : never
+
+type ProviderClient = Pick<
+  Parameters<typeof makeOpenAiClient>[0] & Parameters<typeof makeAnthropicClient>[0],
+  "apiKey" | "model" | "baseUrl"
+>
+
+/** The environment variable with the key of each provider of models, and its client. */
+const providers: Readonly<
+  Record<Provider, { readonly keyName: string; readonly make: (options: ProviderClient) => Effect.Effect<ModelClient> }>
+> = {
+  openai: { keyName: "OPENAI_API_KEY", make: makeOpenAiClient },
+  anthropic: { keyName: "ANTHROPIC_API_KEY", make: makeAnthropicClient },
+}
+
+const isProvider = (name: string | undefined): name is Provider => name !== undefined && Object.hasOwn(providers, name)
 
 const providerOf = (extractor: ExtractorName | undefined): string | undefined => extractor?.split(":")[0]
 

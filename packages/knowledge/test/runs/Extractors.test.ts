@@ -1,6 +1,8 @@
 import { expect, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { ExtractorName } from "../../src/KnowledgeSettings.ts"
 import { Extractors } from "../../src/runs/Extractors.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { MemUri, Storage } from "../../src/storage/Storage.ts"
@@ -57,4 +59,20 @@ it.live("an ontology that has changed since it was last asked for is read anew",
     expect(second.withLabel("port").classes).toEqual(["https://example.org/sea#Port"])
     expect((yield* extractors.equip({ ontologyUri })).ontology).toBe(second)
   }).pipe(Effect.provide(Extractors.layerUnpooled.pipe(Layer.provideMerge(stored)))),
+)
+
+it.live("a provider that is not known is refused with the known ones, whatever keys there are", () =>
+  Effect.gen(function* () {
+    const extractors = yield* Extractors
+    for (const baseUrl of [undefined, "http://127.0.0.1:9/v1"]) {
+      // A program without types can name any provider.
+      const extractor = "gemini:pro" as unknown as ExtractorName
+      const refused = yield* Effect.flip(extractors.check({ extractor, ...(baseUrl === undefined ? {} : { baseUrl }) }))
+      expect(refused.message).toBe("gemini:pro: there is no provider gemini; name built-in, or a model of openai, anthropic")
+    }
+    yield* extractors.check({ extractor: "anthropic:claude" })
+  }).pipe(
+    Effect.provide(Extractors.layerWith({}).pipe(Layer.provide(stored))),
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { ANTHROPIC_API_KEY: "key" } })),
+  ),
 )
