@@ -221,7 +221,7 @@ describe("a batch from the command line", () => {
     const { code, out, err } = await detent("batch", "run", "tables", ...setting)
     assert.strictEqual(code, 0, err)
     const told = 'foundingYear "before the war" (works.csv), foundingYear "18x4" (works.csv)'
-    assert.include(out, `not read     2 values that do not fit the datatype of their property: ${told}\n`)
+    assert.include(out, `not read     2 values of the wrong datatype, or rows without a name: ${told}\n`)
   })
 
   it("that was withdrawn is marked in the list and in its status", async () => {

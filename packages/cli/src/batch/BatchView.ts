@@ -122,9 +122,9 @@ const languagesText = (languages: Languages): string | undefined =>
 const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArray<readonly [string, string]> =>
   unread === undefined || nextStep === undefined ? [] : [["not read", `prose of ${counted(unread, "document")} in ${name}: ${nextStep}`]]
 
-/** `3 values that do not fit the datatype of their property: population "unknown" (cities.csv), ...`. */
+/** `3 values of the wrong datatype, or rows without a name: population "unknown" (cities.csv), ...`. */
 const misfitsText = ({ count, examples }: NonNullable<BatchView["misfits"]>): string => {
-  const fit = count === 1 ? "value that does not fit the datatype of its property" : "values that do not fit the datatype of their property"
+  const fit = count === 1 ? "value of the wrong datatype, or row without a name" : "values of the wrong datatype, or rows without a name"
   const shown = examples.map(({ source, property, text }) => `${localName(property)} "${text}" (${source.split("/").at(-1)})`)
   return `${count} ${fit}: ${shown.join(", ")}${count > examples.length ? ", ..." : ""}`
 }

@@ -111,8 +111,8 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
           )}
           {misfits === undefined ? null : (
             <p className="text-muted">
-              {countText(misfits.count)} {misfits.count === 1 ? "value does" : "values do"} not fit the datatype of{" "}
-              {misfits.count === 1 ? "its" : "their"} property, such as{" "}
+              {countText(misfits.count)} {misfits.count === 1 ? "value or row was" : "values or rows were"} not read, because a value does
+              not fit the datatype of its property, or a row has no name:{" "}
               {misfits.examples
                 .slice(0, 2)
                 .map(({ text }) => `“${text}”`)

@@ -58,13 +58,34 @@ const addValue = (builder: TextBuilder, value: Json, keys: ReadonlyArray<string>
     return true
   }
   if (Array.isArray(value)) return addList(builder, value, keys, pointer, depth)
-  // The scalars of an object come first, then its nested objects; the records of its lists are paragraphs of their own.
+  // The scalars of an object come first, then its nested objects, then the names of records in its lists, which are paragraphs of their own.
   const ordered = Object.entries(value).toSorted(([, one], [, other]) => rank(one) - rank(other))
-  return ordered.every(([key, inner]) => addValue(builder, inner, [...keys, key], `${pointer}/${escaped(key)}`, depth + 1))
+  const add = ([key, inner]: readonly [string, Json]) => addValue(builder, inner, [...keys, key], `${pointer}/${escaped(key)}`, depth + 1)
+  const records = ordered.filter(([, inner]) => rank(inner) === ofRecords)
+  if (!ordered.filter(([, inner]) => rank(inner) !== ofRecords).every(add)) return false
+  for (const [key, list] of records) addLine(builder, [...keys, key], namesIn(list, `${pointer}/${escaped(key)}`))
+  return records.every(add)
 }
 
+const ofRecords = 2
+
+const nameFields: ReadonlySet<string> = new Set(["name", "title", "label", "fullname", "full name", "full_name"])
+
+/** The names of the records in a list, by which their parent refers to them. Numbers are no names. */
+const namesIn = (list: Json, pointer: string): ReadonlyArray<Scalar> =>
+  !Array.isArray(list)
+    ? []
+    : (list as ReadonlyArray<Json>).flatMap((item, index) => {
+        if (isScalar(item) || Array.isArray(item)) return []
+        const [key, value] =
+          Object.entries(item).find(([field, one]) => nameFields.has(field.toLowerCase()) && typeof one === "string") ?? []
+        return key === undefined || value === undefined || !isScalar(value)
+          ? []
+          : [{ value, pointer: `${pointer}/${index}/${escaped(key)}` }]
+      })
+
 const rank = (value: Json): number => {
-  if (Array.isArray(value)) return value.every(isScalar) ? 0 : 2
+  if (Array.isArray(value)) return value.every(isScalar) ? 0 : ofRecords
   return isScalar(value) ? 0 : 1
 }
 

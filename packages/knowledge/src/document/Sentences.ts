@@ -222,7 +222,7 @@ export const chunkStream =
       ),
     )
 
-/** The state of a chunker between two pieces, with which another one resumes. */
+/** The state of a `Chunker` between two pieces, with which another one resumes. */
 export interface ChunkerState {
   readonly text: string
   readonly textStart: number

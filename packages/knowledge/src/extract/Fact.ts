@@ -59,7 +59,10 @@ export interface Fact {
   readonly confidence: number
 }
 
-/** A value of a table or a field that does not fit the datatype of its property: "about two million" for an integer. */
+/**
+ * A value of a table or a field that does not fit the datatype of its property, such as "about two million" for an integer; or a row or a
+ * record of which no cell is surely a name, with the first property that it has a value of.
+ */
 export interface Misfit {
   /** The IRI of the property. */
   readonly property: string

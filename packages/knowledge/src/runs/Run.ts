@@ -114,7 +114,7 @@ export class BatchArtifact extends Schema.Class<BatchArtifact>("BatchArtifact")(
 
 export const BatchArtifactJson = Schema.fromJsonString(Schema.toCodecJson(BatchArtifact))
 
-/** Values of tables and fields that do not fit the datatype of their property. They give no fact. */
+/** Values of tables and fields that do not fit the datatype of their property, and rows without a name. They give no fact. */
 export const Misfits = Schema.Struct({
   count: Count,
   /** The first of them. */

@@ -222,11 +222,13 @@ founded: 1984
 tags: harbour; town
 seat street: Quay 1
 seat geo lat: 59.5
+ships: Halcyon; Gull
 
 name: Halcyon
 a/b: true
 
 name: Gull
+crew: Ada
 
 name: Ada
 

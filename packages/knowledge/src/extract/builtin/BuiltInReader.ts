@@ -3,6 +3,7 @@
  * depend on the arguments alone, so a worker thread returns the same as the main thread.
  */
 import type { TaskChannel } from "@detent/durable/ProcessPool"
+import { joinLines } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import { splitSentences } from "../../document/Sentences.ts"
 import type { ClassExpression } from "../../ontology/Ontology.ts"
@@ -106,7 +107,7 @@ export class BuiltInReader {
     return between(facts, mentions, this.ontology)
   }
 
-  /** The values of tables and fields that do not fit the datatype of their property. */
+  /** The values of tables and fields that do not fit the datatype of their property, and the rows that have no name. */
   misfits(chunk: Chunk, leastConfidence: number): ReadonlyArray<Misfit> {
     return (this.lastOf(chunk, leastConfidence) ?? this.read(chunk, leastConfidence, [])).misfits
   }
@@ -159,7 +160,7 @@ export class BuiltInReader {
     const facts = this.factsOf(chunk, statements, leastConfidence)
     return {
       facts: compatible(this.ontology, facts),
-      misfits: this.misfitsOf(chunk, fields),
+      misfits: [...this.misfitsOf(chunk, fields), ...misfitsOfRows(structure)],
       sentences: prose.flatMap(({ sentences }) => sentences),
       named: [],
     }
@@ -181,7 +182,12 @@ export class BuiltInReader {
           type === undefined ? [] : [{ type, text, span: { start, end }, confidence: 0.6 }],
       ),
     )
-    return { facts: compatible(this.ontology, facts), misfits: this.misfitsOf(chunk, fields), sentences: [], named }
+    return {
+      facts: compatible(this.ontology, facts),
+      misfits: [...this.misfitsOf(chunk, fields), ...misfitsOfRows(structure)],
+      sentences: [],
+      named,
+    }
   }
 
   /** Only for keys and columns that surely mean the property. */
@@ -367,6 +373,9 @@ const pieceOfCandidate = (view: SentenceView, { first, last, text }: Candidate):
   start: view.tokens[first]?.start ?? view.offset,
   end: view.tokens[last]?.end ?? view.offset,
 })
+
+const misfitsOfRows = ({ unread }: Structure): ReadonlyArray<Misfit> =>
+  unread.map(({ property, piece: { text, start, end } }) => ({ property, text: joinLines(text, "; "), span: { start, end } }))
 
 /** Drops the article of "The Halcyon" if the text elsewhere has the name without it, or with a lower-case one. */
 const withoutArticle = (statement: Statement, text: string): Statement => {

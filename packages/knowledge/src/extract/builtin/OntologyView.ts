@@ -293,7 +293,7 @@ export class PropertyNames {
     for (const iri of this.usable) for (const name of view.ontology.names(iri)) this.unaccented.set(unmarked(labelKey(name)), iri)
   }
 
-  /** The property with this label; else the only one whose label, or label and related words, contain all words of the key. */
+  /** The property with this label; else the only one whose label has the same words in other forms or another order. */
   find(key: string): { readonly property: string; readonly match: number } | undefined {
     const exact = this.view.ontology.withLabel(key).properties.find((iri) => this.usable.has(iri))
     if (exact !== undefined) return { property: exact, match: 0.95 }
@@ -307,9 +307,7 @@ export class PropertyNames {
     const sameStems = this.view.properties.filter(
       (property) => property.stems.size === stems.length && stems.every((one) => property.stems.has(one)),
     )
-    if (sameStems.length === 1) return { property: sameStems[0]!.iri, match: 0.85 }
-    const within = this.view.properties.filter((property) => stems.every((one) => property.stems.has(one) || property.related.has(one)))
-    return within.length === 1 ? { property: within[0]!.iri, match: 0.6 } : undefined
+    return sameStems.length === 1 ? { property: sameStems[0]!.iri, match: 0.85 } : undefined
   }
 
   /** Whether a word occurs in a label of the ontology. */

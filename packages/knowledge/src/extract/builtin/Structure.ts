@@ -8,11 +8,20 @@ export interface Structure {
   readonly statements: ReadonlyArray<StructuralStatement>
   /** The passages of prose, each with the topic that a heading above it names. */
   readonly prose: ReadonlyArray<{ readonly piece: Piece; readonly topic: Topic | undefined }>
+  readonly unread: ReadonlyArray<UnreadRow>
+}
+
+/** A row of a table or a record that has values of the ontology's properties, and states nothing: what it is about has no name. */
+export interface UnreadRow {
+  readonly piece: Piece
+  /** The first of those properties. */
+  readonly property: string
 }
 
 export const readStructure = (text: string, offset: number, names: PropertyNames): Structure => {
   const lines = linesOf(text, offset)
   const statements: Array<StructuralStatement> = []
+  const unread: Array<UnreadRow> = []
   const prose: Array<{ piece: Piece; topic: Topic | undefined }> = []
   let topic: Topic | undefined
   let before: Block | undefined
@@ -33,6 +42,7 @@ export const readStructure = (text: string, offset: number, names: PropertyNames
     if (table !== undefined) {
       endProse(at)
       statements.push(...table.statements)
+      unread.push(...table.unread)
       at += table.lines
       from = at
       continue
@@ -49,12 +59,13 @@ export const readStructure = (text: string, offset: number, names: PropertyNames
     if (stated.length > 0 || isRecord(block, names)) {
       endProse(at)
       statements.push(...stated)
+      if (stated.length === 0) unread.push(...unreadRecord(block, joined(text, offset, lines, block.first, block.end), names))
       from = block.end
     }
     at = block.end
   }
   endProse(lines.length)
-  return { statements, prose: prose.filter(({ piece }) => piece.text.trim() !== "") }
+  return { statements, unread, prose: prose.filter(({ piece }) => piece.text.trim() !== "") }
 }
 
 /** A heading without marks: a short line between empty lines. "Dune: Part Two" is one, the field "Operator: Ada Sol" is none. */
@@ -62,8 +73,7 @@ const standingAlone = (lines: ReadonlyArray<Piece>, at: number, names: PropertyN
   const isAlone = !isEmpty(lines[at]) && isEmpty(lines[at - 1]) && isEmpty(lines[at + 1]) && lines.length > 1
   const heading = isAlone ? readName(lines[at]!) : undefined
   const key = heading === undefined ? undefined : readKeyValue(heading)?.key.text
-  const isField =
-    key !== undefined && (namesTopic(key) || classOf(key, names) !== undefined || certain(propertyOf(key, names)) !== undefined)
+  const isField = key !== undefined && (namesTopic(key) || classOf(key, names) !== undefined || propertyOf(key, names) !== undefined)
   return isField ? undefined : heading
 }
 
@@ -317,18 +327,19 @@ const nameKeys: ReadonlySet<string> = new Set([
   ...["nombre", "título", "nombre completo", "denominación"],
 ])
 
+/** Numbers and booleans are no names, except under a key that says so: a title may be 1984. */
+const mayBeName = (text: string): boolean => /\p{L}/u.test(text) && !/^(?:true|false)$/i.test(text)
+
 const namesTopic = (key: string): boolean => nameKeys.has(labelKey(key))
 
 /** The property that a key means. Words of programs are split, and the word "name" is ignored: "hubHeight", "operator name". */
 const propertyOf = (key: string, names: PropertyNames): ReturnType<PropertyNames["find"]> => {
   const found = names.find(key)
-  if (found !== undefined && found.match > 0.8) return found
+  if (found !== undefined) return found
   const plain = withSpaces(key)
   const owner = ownerOf(plain)
-  return (plain === key ? undefined : names.find(plain)) ?? (owner === undefined ? undefined : certain(names.find(owner))) ?? found
+  return (plain === key ? undefined : names.find(plain)) ?? (owner === undefined ? undefined : names.find(owner))
 }
-
-const certain = (found: ReturnType<PropertyNames["find"]>) => (found !== undefined && found.match > 0.8 ? found : undefined)
 
 /** The class that a key names: "windFarm", "wind farm". */
 const classOf = (key: string, names: PropertyNames): string | undefined => names.classNamed(key) ?? names.classNamed(withSpaces(key))
@@ -369,9 +380,11 @@ const blockAt = (lines: ReadonlyArray<Piece>, first: number, names: PropertyName
   // A key that names a class is a property only if a property has exactly this label.
   const isProperty = ({ key }: KeyValue) => (propertyOf(key.text, names)?.match ?? 0) > (classOf(key.text, names) === undefined ? 0 : 0.9)
   const named =
-    pairs.find(({ key }) => namesTopic(key.text)) ?? pairs.find((pair) => classOf(pair.key.text, names) !== undefined && !isProperty(pair))
+    pairs.find(({ key }) => namesTopic(key.text)) ??
+    pairs.find((pair) => classOf(pair.key.text, names) !== undefined && !isProperty(pair) && mayBeName(pair.value.text))
   const isSubject =
-    classOf(opening.key.text, names) !== undefined || (!isProperty(opening) && classOf(opening.value.text, names) === undefined)
+    mayBeName(opening.value.text) &&
+    (classOf(opening.key.text, names) !== undefined || (!isProperty(opening) && classOf(opening.value.text, names) === undefined))
   return {
     pairs,
     keys: new Set(pairs.map(({ key }) => key.text)),
@@ -384,11 +397,17 @@ const blockAt = (lines: ReadonlyArray<Piece>, first: number, names: PropertyName
 
 /** Whether a block without statements is no prose either: it has a field of the ontology and no sentence. */
 const isRecord = ({ pairs }: Block, names: PropertyNames): boolean =>
-  pairs.some(({ key }) => certain(propertyOf(key.text, names)) !== undefined) &&
+  pairs.some(({ key }) => propertyOf(key.text, names) !== undefined) &&
   pairs.every(({ value }) => value.text.split(/\s+/).length <= longestFieldOfRecord)
 
 /** In words. */
 const longestFieldOfRecord = 8
+
+const unreadRecord = ({ pairs, subject }: Block, piece: Piece, names: PropertyNames): ReadonlyArray<UnreadRow> => {
+  const values = pairs.filter((pair) => pair !== subject && !isPlaceholder(pair.value.text))
+  const property = values.map(({ key }) => propertyOf(key.text, names)).find((found) => found !== undefined)?.property
+  return property === undefined ? [] : [{ piece, property }]
+}
 
 /** Whether one empty line stands between two blocks, as between the records of a table. */
 const areApart = (lines: ReadonlyArray<Piece>, one: Block, other: Block): boolean => {
@@ -456,6 +475,7 @@ export interface FoundTable {
   /** How many lines it takes. */
   readonly lines: number
   readonly statements: ReadonlyArray<StructuralStatement>
+  readonly unread: ReadonlyArray<UnreadRow>
 }
 
 /** The table that begins at a line, if its header names a property of the ontology. */
@@ -472,9 +492,10 @@ const tableWith = (delimiter: string, lines: ReadonlyArray<Piece>, at: number, n
   if (header.length < 2 || header.some((cell) => cell.text.split(/\s+/).length > 6)) return undefined
   const columns = header.map((cell) => propertyOf(cell.text, names))
   const subject = subjectColumn(header, columns, names)
-  const isCertain = columns.some((column, index) => index !== subject && column !== undefined && column.match > 0.8)
-  if (subject === -1 || !isCertain) return undefined
   const hasRule = isRule(lines[at + 1])
+  const property = columns.find((column, index) => index !== subject && column !== undefined)?.property
+  // Without a rule under it, a line of cells need not be a header, unless one of its cells names the rows.
+  if (property === undefined || (subject === -1 && !hasRule)) return undefined
   // Lines with bars or commas need not be a table: it ends at the first line with another number of cells.
   const rows: Array<ReadonlyArray<Piece>> = []
   let next = hasRule ? at + 2 : at + 1
@@ -485,16 +506,25 @@ const tableWith = (delimiter: string, lines: ReadonlyArray<Piece>, at: number, n
   }
   if (rows.length === 0) return undefined
   const type = classOf(header[subject]?.text ?? "", names)
-  const statements = rows.flatMap((cells) => {
+  const isNamed = (cells: ReadonlyArray<Piece>): boolean => {
+    const name = cells[subject]?.text ?? ""
+    return !isPlaceholder(name) && (mayBeName(name) || namesTopic(header[subject]?.text ?? ""))
+  }
+  const unread = rows.flatMap((cells, row) => {
+    const isEmptyRow = cells.every(({ text }) => isPlaceholder(text))
+    const piece = lines[next - rows.length + row]
+    return isNamed(cells) || isEmptyRow || piece === undefined ? [] : [{ piece, property }]
+  })
+  const statements = rows.filter(isNamed).flatMap((cells) => {
     const name = cells[subject]
-    if (name === undefined || isPlaceholder(name.text)) return []
+    if (name === undefined) return []
     return cells.flatMap((value, index): ReadonlyArray<StructuralStatement> => {
       const column = columns[index]
       if (index === subject || column === undefined || isPlaceholder(value.text)) return []
       return [{ topic: { name, type }, property: column.property, value, match: column.match }]
     })
   })
-  return { lines: next - at, statements }
+  return { lines: next - at, statements, unread }
 }
 
 /** The column of the rows' subjects: the one named for a class or "Name", else the first if it is not only a property, else -1. */

@@ -57,6 +57,57 @@ const read = Effect.fnUntraced(function* (name: string, content: string, languag
 
 const factsOf = (name: string, content: string, language?: string) => Effect.map(read(name, content, language), ({ facts }) => facts)
 
+describe("a row or a record without a name", () => {
+  it.effect("is counted and named where the header of its names is unknown", () =>
+    Effect.gen(function* () {
+      const { facts, misfits } = yield* read("a.csv", "Capacity,Security,Operator\n5,Alpha Hill,Nordvind Energi\n7,Beta Hill,Cymru Gwynt\n")
+      assert.deepStrictEqual(facts, [])
+      assert.deepStrictEqual(misfits, [
+        "Capacity: 5; Security: Alpha Hill; Operator: Nordvind Energi",
+        "Capacity: 7; Security: Beta Hill; Operator: Cymru Gwynt",
+      ])
+      const bars = "| Capacity | Security |\n| --- | --- |\n| 5 | Alpha Hill |\n"
+      assert.strictEqual((yield* read("a.txt", bars)).misfits.length, 1)
+    }),
+  )
+
+  it.effect("is not named by a number or a boolean", () =>
+    Effect.gen(function* () {
+      for (const value of [0, 17, true, 3.5]) {
+        const { facts, misfits } = yield* read("a.json", JSON.stringify([{ ref: value, operator: "Cymru Gwynt" }]))
+        assert.deepStrictEqual(facts, [])
+        assert.deepStrictEqual(misfits, [`ref: ${value}; operator: Cymru Gwynt`])
+      }
+      assert.deepStrictEqual(yield* factsOf("a.json", '{"title": "1984", "operator": "Cymru Gwynt"}'), ["1984 | operated by | Cymru Gwynt"])
+    }),
+  )
+})
+
+describe("a key", () => {
+  it.effect("means a property by its labels alone", () =>
+    Effect.gen(function* () {
+      const facts = yield* factsOf(
+        "a.json",
+        JSON.stringify({ name: "Alpha Hill", height: 5, "turbine models": "V164", operator: "Cymru Gwynt" }),
+      )
+      assert.deepStrictEqual(facts, ["Alpha Hill | operated by | Cymru Gwynt"])
+    }),
+  )
+})
+
+describe("a list of records", () => {
+  it.effect("is linked to its parent by the key that is a label of a property", () =>
+    Effect.gen(function* () {
+      const record = { name: "Alpha Hill", operator: [{ name: "Cymru Gwynt", headquarters: "Bangor" }, { name: "Nordvind Energi" }], id: 7 }
+      assert.deepStrictEqual(yield* factsOf("a.json", JSON.stringify(record)), [
+        "Alpha Hill | operated by | Cymru Gwynt",
+        "Alpha Hill | operated by | Nordvind Energi",
+        "Cymru Gwynt | headquartered in | Bangor",
+      ])
+    }),
+  )
+})
+
 describe("a number in a cell", () => {
   const cases: ReadonlyArray<readonly [cell: string, value: string | undefined]> = [
     ["105 m", "105"],
