@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
 import { RetryPolicy } from "@detent/machine"
+import { storedKey } from "../../src/store/DatabaseId.ts"
 import { Patience } from "../support/patience.ts"
 import { type Execution, retry } from "./CommandMachine.ts"
 import type { StoreAddress } from "./Protocol.ts"
@@ -49,7 +50,9 @@ export const proveCommands = async (
     store,
     "select e.*, i.machine, i.id as instance_id from detent.events e join detent.instances i on i.instance = e.instance",
   )
-  const executions = readLog(log)
+  const [database] = await query(store, "select id from detent.database")
+  // Handlers log the idempotency keys that they are given.
+  const executions = readLog(log).map((one) => ({ ...one, key: storedKey(String(database?.["id"]), one.key) }))
   const byKey = new Map(commands.map((row) => [String(row["key"]), row]))
   const begun = new Map<string, Array<Execution>>()
   for (const one of executions) if (one.phase === "begins") begun.set(one.key, [...(begun.get(one.key) ?? []), one])

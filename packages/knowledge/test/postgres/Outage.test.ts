@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { scaled } from "../../../durable/test/support/patience.ts"
 import { startRestartable } from "../../../durable/test/support/RestartableServer.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { canonical, documentsOf, harbour, lookout, manifest } from "../batch/sea.ts"
@@ -91,7 +92,7 @@ describe("a batch on PostgreSQL", () => {
     Effect.gen(function* () {
       const url = yield* freshDatabase
       yield* Effect.flatMap(PgClient.PgClient, (sql) =>
-        sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '100ms'`),
+        sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '${Math.ceil(scaled(100))}ms'`),
       ).pipe(Effect.provide(admin(url)))
       const { extractor, reached, open } = gated()
       const store = () => PostgresStore.layer({ url })

@@ -6,6 +6,7 @@ import { Batches, type BatchId, type BatchState } from "@detent/knowledge"
 import { type FakeCloudTasks, startFakeCloudTasks } from "@detent/knowledge/testing/cloud"
 import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -23,12 +24,16 @@ let fake: FakeCloudTasks
 
 beforeAll(async () => {
   fake = await startFakeCloudTasks({ queues: [queue], maxAttempts: 5 })
-  process.env["GCE_METADATA_HOST"] = new URL(fake.url).host
-  process.env["GOOGLE_APPLICATION_CREDENTIALS"] = ""
-  process.env["CLOUDSDK_CONFIG"] = "/nonexistent"
 })
 
 afterAll(() => fake.close())
+
+/** Credentials come from the fake. By default, Effect reads the environment of a process once, which other files of tests may have done. */
+const fromFake = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.suspend(() => {
+    const env = { GCE_METADATA_HOST: new URL(fake.url).host, CLOUDSDK_CONFIG: "/nonexistent" }
+    return Effect.provideService(effect, ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))
+  })
 
 const freePort = Effect.promise(
   () =>
@@ -53,7 +58,7 @@ const cloud = Effect.gen(function* () {
     keysUrl: fake.keysUrl,
     maxAttempts: 5,
   } as const
-  const home = yield* served({ config: defineConfig({ knowledge: { tasks } }), serve: { port, token: Redacted.make(token) } })
+  const home = yield* fromFake(served({ config: defineConfig({ knowledge: { tasks } }), serve: { port, token: Redacted.make(token) } }))
   return { ...home, endpoint }
 })
 
