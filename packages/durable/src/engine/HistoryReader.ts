@@ -92,6 +92,8 @@ export class HistoryReader {
       let start: OpenedInstance = { ...opened, snapshot: from }
       for (let reached = from?.sequence ?? 0; sequence - reached > strideLength; reached += strideLength) {
         start = yield* this.#advance(machine, start, reached + strideLength, undefined)
+        // A store that answers synchronously would otherwise block the event loop until the whole way is replayed.
+        yield* Effect.yieldNow
       }
       return start
     })

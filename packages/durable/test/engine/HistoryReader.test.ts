@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as MemoryStore from "../../src/MemoryStore.ts"
 import { makeKit } from "../../testing/engine/Rig.ts"
+import { sqliteLayer } from "../support/Sqlite.ts"
 
 const S = State({ Counting: { count: Schema.Int } })
 const E = Event({ Add: {} })
@@ -15,7 +16,51 @@ const machine = Machine.make({ name: "long", state: S, event: E, initial: S.Coun
   ({ state }) => S.Counting({ count: state.count + 1 }),
 )
 
-const { test } = makeKit("reading the past", MemoryStore.layer, {})
+const inMemory = makeKit("reading the past", MemoryStore.layer, {})
+const onSqlite = makeKit("reading the past on SQLite", sqliteLayer, {})
+const { test } = inMemory
+
+/** Counts the turns of the event loop while an effect runs. */
+const turnsDuring = <A, E>(effect: Effect.Effect<A, E>) =>
+  Effect.suspend(() => {
+    let turns = 0
+    let next = setImmediate(function turn() {
+      turns++
+      next = setImmediate(turn)
+    })
+    return Effect.map(
+      Effect.ensuring(
+        effect,
+        Effect.sync(() => clearImmediate(next)),
+      ),
+      (value) => ({ value, turns }),
+    )
+  })
+
+for (const kit of [inMemory, onSqlite])
+  kit.test(`a page and a state in the middle of a long journal leave the event loop turns, ${kit.name}`, ({ open }) =>
+    Effect.gen(function* () {
+      const { engine } = yield* open()
+      const total = 40_000
+      const writer = yield* engine.start(machine, "x")
+      yield* Effect.forEach(Array.from({ length: total }), () => writer.send(E.Add()), { concurrency: 1000, discard: true })
+      for (const read of [
+        (instance: typeof writer) => Effect.map(instance.historyPage({ after: 20_000, limit: 1 }), ([entry]) => entry?.state),
+        (instance: typeof writer) => instance.stateAt(20_001),
+        (instance: typeof writer) =>
+          Effect.map(
+            instance.historyPage({ after: 20_000, limit: 10_000 }),
+            (page) => page.find(({ sequence }) => sequence === 20_001)?.state,
+          ),
+      ]) {
+        // Another engine remembers no states of the journal.
+        const reader = yield* (yield* open()).engine.ensure(machine, "x")
+        const { value, turns } = yield* turnsDuring(read(reader))
+        expect(value).toEqual(S.Counting({ count: 20_001 }))
+        expect(turns).toBeGreaterThanOrEqual(9)
+      }
+    }),
+  )
 
 test("readers of states and pages deep in a journal share one replay, and what is near is read again only", ({ open }) =>
   Effect.gen(function* () {
