@@ -10,7 +10,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
-import type { Connection } from "effect/sql/SqlConnection"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import * as SqliteStore from "../src/SqliteStore.ts"
 import { Journal } from "../src/store/Journal.ts"
@@ -178,29 +177,19 @@ describe("SQLite file", () => {
 const faulty = (sql: SqlClient, faults: { after: number }): SqlClient => {
   const problem = new SqlError({ reason: new UnknownError({ cause: new Error("the disk is gone"), operation: "execute" }) })
   let run = 0
-  const failing = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
-    Effect.suspend((): Effect.Effect<A, E | SqlError, R> => (run++ === faults.after ? Effect.fail(problem) : effect))
-  const faultyConnection = (connection: Connection): Connection => ({
-    ...connection,
-    execute: (...call) => failing(connection.execute(...call)),
-    executeRaw: (...call) => failing(connection.executeRaw(...call)),
+  const fails = (statement: string) => statement !== "ROLLBACK" && run++ === faults.after
+  const reserve = Effect.map(sql.reserve, (connection) => {
+    run = 0
+    return {
+      ...connection,
+      execute: (...call: Parameters<typeof connection.execute>) => (fails(call[0]) ? Effect.fail(problem) : connection.execute(...call)),
+      executeRaw: (...call: Parameters<typeof connection.executeRaw>) =>
+        fails(call[0]) ? Effect.fail(problem) : connection.executeRaw(...call),
+    }
   })
-  /** Its begin and its commit count as statements. */
-  const withTransaction: SqlClient["withTransaction"] = (effect) => {
-    const service = sql.transactionService
-    const statements = Effect.flatMap(Effect.serviceOption(service), (current) => {
-      const [connection, depth] = Option.getOrThrow(current)
-      return Effect.provideService(effect, service, [faultyConnection(connection), depth])
-    })
-    const begun = failing(sql.withTransaction(Effect.tap(statements, () => failing(Effect.void))))
-    return Effect.suspend(() => {
-      run = 0
-      return begun
-    })
-  }
   const client: SqlClient = new Proxy(sql, {
     get(target, property) {
-      if (property === "withTransaction") return withTransaction
+      if (property === "reserve") return reserve
       return property === "withoutTransforms" ? () => client : Reflect.get(target, property, target)
     },
   })

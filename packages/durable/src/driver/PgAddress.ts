@@ -1,6 +1,6 @@
 /**
  * Where and how to connect: the settings of the configuration, then those of the address, then PostgreSQL's environment variables. The modes
- * of TLS are those of libpq; node-postgres itself would check the certificate in all of them.
+ * of TLS are those that PostgreSQL defines; node-postgres itself would check the certificate in all of them.
  */
 import { readFileSync } from "node:fs"
 import type { ConnectionOptions } from "node:tls"

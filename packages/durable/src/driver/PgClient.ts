@@ -74,14 +74,18 @@ export const make = (config: PgClientConfig): Effect.Effect<PgClient, SqlError, 
 const makePool = (config: PgClientConfig) =>
   Effect.gen(function* () {
     const run = Effect.runForkWith(yield* Effect.context<never>())
-    const lifetime = config.connectionTTL === undefined ? undefined : Duration.toMillis(config.connectionTTL)
+    const { connectionTTL } = config
     let pool: Pool.Pool<PgConnection.PgConnection, SqlError> | undefined
-    const acquire = Effect.map(PgConnection.make(config), (connection) => {
+    const acquire = Effect.flatMap(PgConnection.make(config), (connection) => {
       connection.onRetire = () => {
         if (pool !== undefined) run(Pool.invalidate(pool, connection))
       }
-      if (lifetime !== undefined) setTimeout(() => connection.onRetire(), lifetime).unref()
-      return connection
+      if (connectionTTL === undefined) return Effect.succeed(connection)
+      const retired = Effect.andThen(
+        Effect.sleep(connectionTTL),
+        Effect.sync(() => connection.onRetire()),
+      )
+      return Effect.as(Effect.forkScoped(retired), connection)
     })
     const made = yield* Pool.makeWithTTL({
       acquire,

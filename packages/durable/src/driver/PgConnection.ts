@@ -38,6 +38,10 @@ const graceMillis = 10
 const cancelMillis = 5000
 const closeMillis = 1000
 
+/** The server answers in real time, also under a test clock. The timer does not keep the process alive: the connection does. */
+// @effect-diagnostics-next-line globalTimers:off
+const later = (millis: number, run: () => void): NodeJS.Timeout => setTimeout(run, millis).unref()
+
 type Client = pg.Client & {
   readonly connection: Wire
   readonly processID: number
@@ -99,7 +103,7 @@ export class PgConnection implements Connection, ListenerConnection {
     this.onRetire = () => {}
     if (this.#ended !== undefined) return
     this.#client.end(() => {})
-    setTimeout(() => this.#client.connection.stream.destroy(), closeMillis).unref()
+    later(closeMillis, () => this.#client.connection.stream.destroy())
   })
 
   execute(sql: string, params: ReadonlyArray<unknown>, transform: Transform) {
@@ -244,11 +248,11 @@ export class PgConnection implements Connection, ListenerConnection {
       const index = this.#waiting.indexOf(statement)
       if (index >= 0) this.#waiting.splice(index, 1)
       if (index >= 0 || statement.isEnded) return resume(Effect.void)
-      const cancel = setTimeout(() => {
+      const cancel = later(graceMillis, () => {
         this.onRetire()
         sendCancel(this.#client)
-      }, graceMillis)
-      const limit = setTimeout(() => this.end(new Error("The server did not cancel a statement")), cancelMillis)
+      })
+      const limit = later(cancelMillis, () => this.end(new Error("The server did not cancel a statement")))
       statement.onSettled = () => {
         clearTimeout(cancel)
         clearTimeout(limit)
@@ -307,7 +311,7 @@ const sendCancel = (client: Client): void => {
   wire.on("connect", () => (client.ssl ? wire.requestSsl() : send()))
   wire.on("sslconnect", send)
   wire.connect(...((host.startsWith("/") ? [`${host}/.s.PGSQL.${port}`] : [port, host]) as [number, string]))
-  setTimeout(() => wire.stream.destroy(), cancelMillis).unref()
+  later(cancelMillis, () => wire.stream.destroy())
 }
 
 interface CancelWire {

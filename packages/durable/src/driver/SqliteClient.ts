@@ -81,28 +81,36 @@ export const open = (config: SqliteClientConfig): Effect.Effect<SqliteConnection
       if (prepared.size > limit) prepared.delete(prepared.keys().next().value as string)
       return made
     }
-    const executed = (sql: string, params: ReadonlyArray<unknown>, mode: Mode = {}): Effect.Effect<Executed, SqlError> =>
+    /** Reads the result inside the statement's own effect. */
+    const executed = <A>(
+      sql: string,
+      params: ReadonlyArray<unknown>,
+      mode: Mode,
+      read: (result: Executed) => A,
+    ): Effect.Effect<A, SqlError> =>
       Effect.withFiber((fiber) =>
         attempt("execute", () => {
           const statement = mode.once === true ? db.prepare(sql) : prepare(sql)
           statement.setReadBigInts(Context.get(fiber.context, Client.SafeIntegers))
           statement.setReturnArrays(mode.arrays === true)
           const values = params as ReadonlyArray<SQLInputValue>
-          return statement.columns().length > 0
-            ? { rows: statement.all(...values), changed: undefined }
-            : { rows: [], changed: statement.run(...values) }
+          return read(
+            statement.columns().length > 0
+              ? { rows: statement.all(...values), changed: undefined }
+              : { rows: [], changed: statement.run(...values) },
+          )
         }),
       )
-    const rowsOf = (sql: string, params: ReadonlyArray<unknown>, transform: Transform, mode?: Mode) =>
-      Effect.map(executed(sql, params, mode), ({ rows }) => (transform === undefined ? rows : transform(rows)))
+    const rowsOf = (sql: string, params: ReadonlyArray<unknown>, transform: Transform, mode: Mode = {}) =>
+      executed(sql, params, mode, ({ rows }) => (transform === undefined ? rows : transform(rows)))
     const valuesOf = (sql: string, params: ReadonlyArray<unknown>, mode?: Mode) =>
-      Effect.map(executed(sql, params, { ...mode, arrays: true }), ({ rows }) => rows as unknown as ReadonlyArray<ReadonlyArray<unknown>>)
+      executed(sql, params, { ...mode, arrays: true }, ({ rows }) => rows as unknown as ReadonlyArray<ReadonlyArray<unknown>>)
     return {
       get isTransaction() {
         return db.isTransaction
       },
       execute: (sql, params, transform) => rowsOf(sql, params, transform),
-      executeRaw: (sql, params) => Effect.map(executed(sql, params), ({ rows, changed }) => changed ?? rows),
+      executeRaw: (sql, params) => executed(sql, params, {}, ({ rows, changed }) => changed ?? rows),
       executeValues: (sql, params) => valuesOf(sql, params),
       executeUnprepared: (sql, params, transform) => rowsOf(sql, params, transform, { once: true }),
       executeValuesUnprepared: (sql, params) => valuesOf(sql, params, { once: true }),

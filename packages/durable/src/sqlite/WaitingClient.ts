@@ -33,7 +33,7 @@ const clock = Clock.Clock.defaultValue()
 const nowMillis = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 /** Tries again while another process holds the write lock. SQLite has then executed nothing. */
-const retryWhileLocked = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, E | SqlError, R> =>
+export const retryWhileLocked = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, E | SqlError, R> =>
   Effect.catch(effect, (error) =>
     isSqlError(error) && isLockedElsewhere(error) ? waitAndRetry(effect, error, nowMillis() + patienceMillis, 1) : Effect.fail(error),
   )
@@ -57,17 +57,17 @@ const waitAndRetry = <A, E, R>(
 
 /** A commit succeeds only if it is in the file, and after that has been replaced, no statement does: reads must not confirm lost writes. */
 const guardedConnection = (plain: Connection, guard: FileGuard): Connection => {
-  const guarded = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-    Effect.suspend(() => (guard.problem === undefined ? effect : Effect.die(guard.problem)))
+  const guarded = <A>(execute: () => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+    guard.problem === undefined ? execute() : Effect.die(guard.problem)
   return {
     execute: (sql, parameters, transformRows) => {
-      const executed = guarded(plain.execute(sql, parameters, transformRows))
+      const executed = guarded(() => plain.execute(sql, parameters, transformRows))
       return sql === "COMMIT" ? Effect.tap(executed, () => Effect.sync(() => guard.check())) : executed
     },
-    executeRaw: (sql, parameters) => guarded(plain.executeRaw(sql, parameters)),
-    executeValues: (sql, parameters) => guarded(plain.executeValues(sql, parameters)),
-    executeValuesUnprepared: (sql, parameters) => guarded(plain.executeValuesUnprepared(sql, parameters)),
-    executeUnprepared: (sql, parameters, transformRows) => guarded(plain.executeUnprepared(sql, parameters, transformRows)),
+    executeRaw: (sql, parameters) => guarded(() => plain.executeRaw(sql, parameters)),
+    executeValues: (sql, parameters) => guarded(() => plain.executeValues(sql, parameters)),
+    executeValuesUnprepared: (sql, parameters) => guarded(() => plain.executeValuesUnprepared(sql, parameters)),
+    executeUnprepared: (sql, parameters, transformRows) => guarded(() => plain.executeUnprepared(sql, parameters, transformRows)),
     executeStream: (sql, parameters, transformRows) => plain.executeStream(sql, parameters, transformRows),
   }
 }

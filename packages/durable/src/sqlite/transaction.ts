@@ -1,12 +1,12 @@
 /** A write transaction on SQLite, and its statements on the connection itself. It begins with the write lock, also on a client of the user. */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
-import { BeginTransaction, type SqlClient } from "effect/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Row } from "../sql/Row.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
+import { retryWhileLocked } from "./WaitingClient.ts"
 
 type Parameters = ReadonlyArray<string | number | null>
 
@@ -27,13 +27,21 @@ export interface InsertedRows {
 
 export type Transact = <A>(use: (run: Run) => Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
 
-/** Inside a transaction of the application it becomes a part of that. */
+/**
+ * While another process has the write lock, the connection is free for reading. `withTransaction` of Effect SQL would do the same, with spans
+ * and services that nothing here uses: a transaction of one commit took 77 µs of CPU instead of 57.
+ */
 export const makeTransact =
   (sql: SqlClient): Transact =>
   (use) =>
-    sql
-      .withTransaction(Effect.flatMap(Effect.serviceOption(sql.transactionService), (current) => use(runOn(Option.getOrThrow(current)[0]))))
-      .pipe(Effect.provideService(BeginTransaction, "BEGIN IMMEDIATE"), Effect.withTracerEnabled(false))
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (current) =>
+      // Inside a transaction of the application this becomes a part of it.
+      current._tag === "Some"
+        ? sql.withTransaction(Effect.suspend(() => use(runOn(current.value[0]))))
+        : retryWhileLocked(
+            Effect.scoped(Effect.flatMap(sql.reserve, (connection) => Effect.uninterruptible(wrapped(runOn(connection), use)))),
+          ),
+    )
 
 const runOn = (connection: Connection): Run =>
   Object.assign((statement: string, parameters: Parameters) => connection.execute(statement, parameters, undefined), {
@@ -66,4 +74,17 @@ export const tellsChanges = (sql: SqlClient): Effect.Effect<boolean, SqlError> =
       yield* connection.executeRaw("drop table temp.detent_probe", [])
       return Predicate.hasProperty(result, "changes") && Number(result.changes) === 0 && Predicate.hasProperty(result, "lastInsertRowid")
     }),
+  )
+
+const wrapped = <A>(run: Run, use: (run: Run) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
+  Effect.andThen(
+    run("BEGIN IMMEDIATE", []),
+    Effect.onError(
+      Effect.tap(
+        Effect.suspend(() => use(run)),
+        run("COMMIT", []),
+      ),
+      // The first failure is reported. A rollback can only fail because there is nothing to roll back.
+      () => Effect.ignore(run("ROLLBACK", [])),
+    ),
   )
