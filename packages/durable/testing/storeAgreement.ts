@@ -152,7 +152,7 @@ const perform = (machine: string, operation: Operation, sequence: number) =>
       case "Complete":
         return yield* timers.complete({ ...key, ...operation, due: 0 })
       case "Release":
-        return yield* timers.release({ ...key, ...operation, due: 0 }, operation.owner)
+        return yield* timers.release({ ...key, ...operation, due: 0 }, operation.owner, 0)
       case "Bury":
         return yield* timers.bury({ ...key, ...operation, due: 0 }, "bad")
       case "Revive":

@@ -167,11 +167,26 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
         const one = { ...key, ...timer("t", 0, 10) }
         yield* set(key, [timer("t", 0, 10)])
         yield* timers.claim(request(key, { owner: "mine" }))
-        assert.isFalse(yield* timers.release(one, "yours"))
+        assert.isFalse(yield* timers.release(one, "yours", 0))
         assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine])))
-        assert.isTrue(yield* timers.release(one, "mine"))
-        assert.isFalse(yield* timers.release(one, "mine"))
+        assert.isTrue(yield* timers.release(one, "mine", 0))
+        assert.isFalse(yield* timers.release(one, "mine", 0))
         assert.isTrue(Option.isSome(yield* timers.nextDue([key.machine])))
+      }),
+    )
+
+    it.effect("a timer that is given back for some time is not claimed before, unless it is hastened", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        const one = { ...key, ...timer("t", 0, 10) }
+        yield* set(key, [timer("t", 0, 10)])
+        yield* timers.claim(request(key, { owner: "mine" }))
+        assert.isTrue(yield* timers.release(one, "mine", 3_600_000))
+        assert.deepStrictEqual(yield* timers.claim(request(key, { owner: "yours" })), [])
+        assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine])))
+        assert.isTrue(yield* timers.hasten(one))
+        assert.deepStrictEqual(yield* timers.claim(request(key, { owner: "yours" })), [{ ...one, attempts: 2 }])
       }),
     )
 
@@ -222,13 +237,13 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
         assert.deepStrictEqual(yield* named("second"), [[other.id, "note"]])
         assert.deepStrictEqual(yield* named("first"), [], "also not by the node that is firing the earlier one")
         assert.isTrue(Option.isNone(yield* timers.nextDue([key.machine])), "a sweeper does not wait for what it cannot claim")
-        yield* timers.release({ ...key, ...timer("note", 0, 10) }, "first")
+        yield* timers.release({ ...key, ...timer("note", 0, 10) }, "first", 0)
         assert.deepStrictEqual(yield* named("second"), [
           [key.id, "note"],
           [key.id, "back"],
           [key.id, "far"],
         ])
-        yield* timers.release({ ...key, ...timer("back", 1, 20) }, "second")
+        yield* timers.release({ ...key, ...timer("back", 1, 20) }, "second", 0)
         assert.deepStrictEqual(yield* named("first"), [])
         yield* timers.bury({ ...key, ...timer("note", 0, 10) }, "it fails")
         assert.deepStrictEqual(yield* named("first"), [[key.id, "back"]], "what was given up blocks nothing")

@@ -1,4 +1,5 @@
 /** The options of an engine. Each has a default. */
+import { RetryPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import type { WorkerOptions } from "../command/WorkerConfig.ts"
 import { atLeast, checkedNodeId } from "../runtime/Options.ts"
@@ -27,8 +28,11 @@ export interface SweeperOptions {
   readonly backoffOnEmpty?: Duration.Input
   /** How late a timer must be before the sweeper takes it: the node that has it in memory comes first. Default: 200 milliseconds. */
   readonly grace?: Duration.Input
-  /** After this many failed attempts a timer becomes a dead letter. Default: 5. */
-  readonly maxAttempts?: number
+  /**
+   * How often a timer that fails to fire is tried; after the last attempt it is a dead letter. Default: `RetryPolicy.standard`, for about
+   * a day.
+   */
+  readonly retry?: RetryPolicy.RetryPolicy
   /** Only the elected node sweeps. Default: every node does. */
   readonly leader?: Omit<LeaderConfig, "nodeId">
 }
@@ -100,7 +104,7 @@ export interface EngineConfig {
     readonly claimMillis: number
     readonly backoffMillis: number
     readonly graceMillis: number
-    readonly maxAttempts: number
+    readonly retry: RetryPolicy.RetryPolicy
     readonly leader: Omit<LeaderConfig, "nodeId"> | undefined
   }
 }
@@ -139,7 +143,7 @@ export const engineConfig = (options: EngineOptions, nodeId: string): EngineConf
     claimMillis: millis(options.sweeper?.claimDuration ?? "30 seconds"),
     backoffMillis: millis(options.sweeper?.backoffOnEmpty ?? "10 seconds"),
     graceMillis: millis(options.sweeper?.grace ?? "200 millis"),
-    maxAttempts: atLeast(1, "sweeper.maxAttempts", options.sweeper?.maxAttempts ?? 5),
+    retry: options.sweeper?.retry ?? RetryPolicy.standard,
     leader: options.sweeper?.leader,
   },
 })

@@ -2,7 +2,7 @@
  * The safety net under timers: finds timers that came due while no process had them in memory, after a restart or on another
  * node, and fires them. It sleeps until the earliest deadline, never longer than its interval.
  */
-import { NewerVersion, type PersistenceFailed } from "@detent/machine"
+import { NewerVersion, type PersistenceFailed, RetryPolicy } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
@@ -57,7 +57,9 @@ export const failureOf = ({ operation, cause }: PersistenceFailed): string =>
 
 const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<Outcome> => {
   const { config, table, timers, timerStore } = engine
-  const release = Effect.as(Effect.ignore(timerStore.release(timer, nameOf(engine))), "failed" as const)
+  const releaseFor = (delayMillis: number) =>
+    Effect.as(Effect.ignore(timerStore.release(timer, nameOf(engine), delayMillis)), "failed" as const)
+  const release = releaseFor(0)
   return Effect.catch(timers.fire(timer), (error) => {
     // The instance has not ended: it left memory, because this engine stops.
     if (error._tag === "MachineStopped" && table.isClosed) return release
@@ -68,17 +70,20 @@ const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<Outcome> 
     if (error instanceof NewerVersion) return release
     // A held instance keeps its timers, which fire once it is repaired. The claim ends by itself.
     if (error._tag === "EventReplayError") return Effect.succeed("failed" as const)
-    if (timer.attempts < config.sweeper.maxAttempts) return release
-    return Effect.as(
-      Effect.andThen(
-        Effect.ignore(timerStore.bury(timer, error.message)),
+    return Effect.flatMap(Random.next, (random): Effect.Effect<Outcome> => {
+      const delayMillis = RetryPolicy.delayAfter(config.sweeper.retry, timer.attempts, random)
+      if (delayMillis !== undefined) return releaseFor(delayMillis)
+      return Effect.as(
         Effect.andThen(
-          Metric.update(timersDead, 1),
-          Effect.logError(`timer ${timer.name} of ${timer.machine} ${timer.id} was given up: ${error.message}`),
+          Effect.ignore(timerStore.bury(timer, error.message)),
+          Effect.andThen(
+            Metric.update(timersDead, 1),
+            Effect.logError(`timer ${timer.name} of ${timer.machine} ${timer.id} was given up: ${error.message}`),
+          ),
         ),
-      ),
-      "dead" as const,
-    )
+        "dead" as const,
+      )
+    })
   })
 }
 

@@ -35,7 +35,11 @@ export const memoryTimers = (state: MemoryState): TimersService => ({
       ),
     ]),
   complete: (timer) => change(state, timer, () => undefined),
-  release: (timer, owner) => change(state, timer, (found) => (found.owner === owner ? { ...found, owner: undefined, until: 0 } : found)),
+  release: (timer, owner, delayMillis) =>
+    Effect.flatMap(
+      atNow((now) => (delayMillis === 0 ? 0 : now + Math.ceil(delayMillis))),
+      (until) => change(state, timer, (found) => (found.owner === owner ? { ...found, owner: undefined, fence: undefined, until } : found)),
+    ),
   bury: (timer, problem) =>
     change(state, timer, (found) => (found.problem === undefined ? { ...found, owner: undefined, until: 0, problem } : found)),
   dead: (limit) =>
@@ -59,9 +63,16 @@ export const memoryTimers = (state: MemoryState): TimersService => ({
   hasten: (timer) =>
     Effect.flatMap(
       atNow((now) => now),
-      (now) => change(state, timer, (found) => (found.problem === undefined ? { ...found, due: Math.min(found.due, now) } : found)),
+      (now) => change(state, timer, (found) => (found.problem === undefined ? hastened(found, now) : found)),
     ),
   revive: (timer) => change(state, timer, (found) => (found.problem === undefined ? found : { ...found, attempts: 0, problem: undefined })),
+})
+
+/** A claim stays; a delay after a failed attempt ends. */
+const hastened = (timer: StoredTimer, now: number): StoredTimer => ({
+  ...timer,
+  due: Math.min(timer.due, now),
+  until: timer.owner === undefined ? 0 : timer.until,
 })
 
 const atNow = <A>(act: (now: number) => A): Effect.Effect<A> => Effect.map(Clock.currentTimeMillis, (now) => act(Math.floor(now)))

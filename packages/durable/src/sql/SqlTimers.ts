@@ -51,7 +51,11 @@ export const sqlTimers = (dialect: Dialect): TimersService => ({
       ),
     ),
   complete: (timer) => persisting("complete", timer)(Effect.map(deleteTimer(dialect, timer), isNotEmpty)),
-  release: (timer, owner) => persisting("release", timer)(Effect.map(clearClaim(dialect, timer, owner), isNotEmpty)),
+  release: (timer, owner, delayMillis) =>
+    persisting(
+      "release",
+      timer,
+    )(Effect.flatMap(dialect.now, (now) => Effect.map(clearClaim(dialect, timer, owner, delayMillis, now), isNotEmpty))),
   bury: (timer, problem) => persisting("bury", timer)(Effect.map(markDead(dialect, timer, problem), isNotEmpty)),
   dead: (limit) => persisting("dead", anyMachine)(Effect.map(deadRows(dialect, limit), (rows) => rows.map(deadTimerOf))),
   hasten: (timer) =>
@@ -196,10 +200,12 @@ const deleteTimer = (dialect: Dialect, timer: Timer) => {
   return sql<Row>`delete from ${timers} where ${thatTimer(dialect, timer)} returning name`
 }
 
-const clearClaim = (dialect: Dialect, timer: Timer, owner: string) => {
+/** A timer that failed to fire is left alone for the delay, also when the lease of the node that tried it ends. */
+const clearClaim = (dialect: Dialect, timer: Timer, owner: string, delayMillis: number, now: Fragment) => {
   const { sql, timers } = dialect
+  const until = delayMillis === 0 ? sql`0` : sql`${now} + ${Math.ceil(delayMillis)}`
   return sql<Row>`
-    update ${timers} set claimed_by = null, claimed_until = 0
+    update ${timers} set claimed_by = null, claim_lease = null, claimed_until = ${until}
     where ${thatTimer(dialect, timer)} and claimed_by = ${owner}
     returning name`
 }
@@ -215,7 +221,8 @@ const markDead = (dialect: Dialect, timer: Timer, problem: string) => {
 const makeDue = (dialect: Dialect, timer: Timer, now: Fragment) => {
   const { sql, timers } = dialect
   return sql<Row>`
-    update ${timers} set due = case when due < ${now} then due else ${now} end
+    update ${timers} set due = case when due < ${now} then due else ${now} end,
+      claimed_until = case when claimed_by is null then 0 else claimed_until end
     where ${thatTimer(dialect, timer)} and not dead
     returning name`
 }

@@ -57,8 +57,8 @@ export interface TimersService {
   readonly unserved: (machines: ReadonlyArray<string>, overdueMillis: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
   /** Removes a timer if it still has this entry. False where a newer one, or one of a later instance, has replaced it. */
   readonly complete: (timer: InstanceLife & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
-  /** Releases a claim. False where the owner does not hold it. */
-  readonly release: (timer: InstanceKey & TimerRecord, owner: string) => Effect.Effect<boolean, PersistenceFailed>
+  /** Releases a claim: the timer can be claimed after this delay. False where the owner does not hold it. */
+  readonly release: (timer: InstanceKey & TimerRecord, owner: string, delayMillis: number) => Effect.Effect<boolean, PersistenceFailed>
   /** Gives up a timer: it is listed as dead and no longer claimed. */
   readonly bury: (timer: InstanceKey & TimerRecord, problem: string) => Effect.Effect<boolean, PersistenceFailed>
   readonly dead: (limit: number) => Effect.Effect<ReadonlyArray<DeadTimer>, PersistenceFailed>

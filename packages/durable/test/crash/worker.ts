@@ -1,7 +1,9 @@
 /** A process with an engine in it. It does what the test tells it, until it is killed. */
+
 import { flushCompileCache } from "node:module"
 import type { ClusterOptions } from "@detent/cluster"
 import { Engine, type EngineService, fastLock, InstanceLock } from "@detent/durable"
+import { RetryPolicy } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -45,7 +47,13 @@ const open = ({ store, node, pace, lockMillis, storeTimeoutMillis, cluster }: Op
       store._tag === "Sqlite" ? SqliteStore.layer({ filename: store.filename }) : PostgresStore.layer({ url: store.url, maxConnections: 4 })
     const lock = { ...fastLock, duration: lockMillis ?? 0, acquireTimeout: "5 seconds", retryInterval: "20 millis", nodeId: node } as const
     const under = lockMillis === undefined ? base : InstanceLock.layer(lock).pipe(Layer.provideMerge(base))
-    const sweeper = { interval: 200, backoffOnEmpty: 0, claimDuration: 500, grace: 50, maxAttempts: 1_000_000 }
+    const sweeper = {
+      interval: 200,
+      backoffOnEmpty: 0,
+      claimDuration: 500,
+      grace: 50,
+      retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 1_000_000 }),
+    }
     const options = { nodeId: node, sweeper, ...(storeTimeoutMillis === undefined ? {} : { storeTimeout: storeTimeoutMillis }) }
     const layer =
       cluster === undefined || store._tag === "Sqlite"

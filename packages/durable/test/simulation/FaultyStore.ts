@@ -96,7 +96,7 @@ export class FaultyStore {
         nextDue: (machines, versions) => read(timers.nextDue(machines, versions)),
         unserved: (machines, overdueMillis) => read(timers.unserved(machines, overdueMillis)),
         complete: (timer) => write(timers.complete(timer)),
-        release: (timer, owner) => write(timers.release(timer, owner)),
+        release: (timer, owner, delayMillis) => write(timers.release(timer, owner, delayMillis)),
         bury: (timer, problem) => write(timers.bury(timer, problem)),
         dead: (limit) => read(timers.dead(limit)),
         revive: (timer) => write(timers.revive(timer)),

@@ -1,4 +1,5 @@
 /** Runs one schedule from beginning to end, and then lets the world heal. */
+import { RetryPolicy } from "@detent/machine"
 import { compiledOf, decide } from "@detent/machine/internal"
 import { findInstance } from "../../src/memory/MemoryState.ts"
 import { memoryCommit } from "../../src/memory/memoryCommit.ts"
@@ -95,7 +96,12 @@ class Simulation {
   #open(): Simulated {
     const { locks, onConflict, passivateAfter } = this.#schedule
     const process = this.#world.process(`node-${this.#nodes.length}`)
-    const node = new Simulated(process, this.#store, { locks, onConflict, passivateAfter, sweeper: { maxAttempts: 1_000_000 } })
+    const node = new Simulated(process, this.#store, {
+      locks,
+      onConflict,
+      passivateAfter,
+      sweeper: { retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 1_000_000 }) },
+    })
     this.#nodes.push(node)
     return node
   }

@@ -118,7 +118,7 @@ export class StoreProbe {
         nextDue: (machines, versions) => this.#whileAlive(timers.nextDue(machines, versions)),
         unserved: (machines, overdueMillis) => this.#whileAlive(timers.unserved(machines, overdueMillis)),
         complete: (timer) => this.#whileAlive(timers.complete(timer)),
-        release: (timer, owner) => this.#whileAlive(timers.release(timer, owner)),
+        release: (timer, owner, delayMillis) => this.#whileAlive(timers.release(timer, owner, delayMillis)),
         bury: (timer, problem) => this.#whileAlive(timers.bury(timer, problem)),
         dead: (limit) => this.#whileAlive(timers.dead(limit)),
         revive: (timer) => this.#whileAlive(timers.revive(timer)),

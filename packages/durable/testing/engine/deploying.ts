@@ -1,5 +1,5 @@
 /** A new version is deployed node by node: for a while an old one and a new one share a store. */
-import { Event, Machine, NewerVersion, State } from "@detent/machine"
+import { Event, Machine, NewerVersion, RetryPolicy, State } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -74,7 +74,7 @@ export const deploying = ({ describe, test }: Kit) =>
         yield* gone.engine.start(Two, "o")
         yield* gone.engine.start(Two, "p")
         yield* gone.crash
-        const older = yield* rig.open({ sweeper: { interval: "1 second", maxAttempts: 2 } })
+        const older = yield* rig.open({ sweeper: { interval: "1 second", retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 2 }) } })
         yield* older.engine.register(One)
         yield* older.engine.start(One, "q")
         for (let minute = 0; minute < 5; minute++) yield* rig.pass("1 minute")

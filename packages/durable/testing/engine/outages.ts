@@ -1,5 +1,5 @@
 /** A store that is away for long: nothing that an instance does by itself ends with it. */
-import { Event, Machine, PersistenceFailed, State } from "@detent/machine"
+import { Event, Machine, PersistenceFailed, RetryPolicy, State } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -218,7 +218,10 @@ export const outages = ({ describe, test }: Kit) =>
 
     test("a timer that is due waits without turning round and round", ({ open, pass, passUntil }) =>
       Effect.gen(function* () {
-        const { engine, probe } = yield* open({ storeTimeout: "2 seconds", sweeper: { maxAttempts: 1000 } })
+        const { engine, probe } = yield* open({
+          storeTimeout: "2 seconds",
+          sweeper: { retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 1000 }) },
+        })
         const call = yield* engine.start(TimedCall, "c")
         writesFail(probe)
         for (let second = 0; second < 180; second++) yield* pass("1 second")

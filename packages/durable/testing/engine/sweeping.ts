@@ -1,5 +1,5 @@
 /** The safety net under timers. */
-import { Event, Machine, State } from "@detent/machine"
+import { Event, Machine, RetryPolicy, State } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -163,7 +163,10 @@ export const sweeping = ({ describe, test }: Kit) =>
       Effect.gen(function* () {
         yield* orphans(rig, ["c"])
         yield* rig.pass("1 hour")
-        const opened = yield* rig.open({ sweeper: { maxAttempts: 3, interval: "1 second" }, storeTimeout: "10 millis" })
+        const opened = yield* rig.open({
+          sweeper: { retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 3 }), interval: "1 second" },
+          storeTimeout: "10 millis",
+        })
         opened.probe.onCommit = (commits) => Effect.succeed(commits.map(() => outage()))
         yield* opened.engine.register(TimedCall)
         for (let second = 0; second < 10; second++) yield* rig.pass("1 second")
@@ -190,7 +193,7 @@ export const sweeping = ({ describe, test }: Kit) =>
           },
           { name: "bad" },
         )
-        const { engine } = yield* rig.open({ sweeper: { maxAttempts: 3, interval: "1 second" } })
+        const { engine } = yield* rig.open({ sweeper: { retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 3 }), interval: "1 second" } })
         const call = yield* engine.start(Throwing, "c")
         for (let second = 0; second < 30; second++) yield* rig.pass("1 second")
         expect(yield* rig.timers.dead(10)).toMatchObject([{ name: "bad", attempts: 3 }])

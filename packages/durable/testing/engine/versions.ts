@@ -1,5 +1,5 @@
 /** Definitions change while instances live on. */
-import { Event, Machine, State } from "@detent/machine"
+import { Event, Machine, RetryPolicy, State } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -202,7 +202,7 @@ export const versions = ({ describe, test }: Kit) =>
         yield* (yield* old.engine.start(timed("whole"), "o")).send(E1.Put({ price: 5 }))
         yield* old.close
         log.length = 0
-        const broken = yield* open({ sweeper: { interval: "1 second", maxAttempts: 2 } })
+        const broken = yield* open({ sweeper: { interval: "1 second", retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 2 }) } })
         yield* broken.engine.register(timed("broken"))
         for (let minute = 0; minute < 10; minute++) yield* pass("1 minute")
         expect(yield* record(key("o"))).toMatchObject({ status: "held" })

@@ -103,3 +103,9 @@ const millisOrProblem = (duration: Duration.Input): number | string => {
 const refuse = (problem: string, nextStep: string): never => {
   throw new DefinitionError({ problem: `a retry policy with ${problem}`, nextStep })
 }
+
+/**
+ * The policy of timers that fail to fire, where none is given: 36 attempts in about a day. The second follows after
+ * 1 second; each delay is twice the one before, up to an hour, and up to a tenth shorter at random.
+ */
+export const standard: RetryPolicy = exponential({ maxDelay: "1 hour", jitter: 0.1, maxAttempts: 36 })
