@@ -5,6 +5,7 @@
 import type { AnyActorScope, AnyMachineSnapshot, EventObject, StateValue } from "xstate"
 import { type Chart, errorTag, ownEvent, standIn } from "./Chart.ts"
 import type { AnyChartState, ChildActor, ParentInstance, SentToLive } from "./ChartState.ts"
+import { boundedSystem, EndlessTransition } from "./EndlessTransition.ts"
 import { KnownMoves } from "./KnownMoves.ts"
 import { revived, storable, storableContext, storableError } from "./PlainData.ts"
 import { remember, rememberedSnapshot } from "./RememberedSnapshot.ts"
@@ -70,7 +71,7 @@ export class ChartDecisions {
 
   begin(input: unknown, parent: ParentInstance | undefined, tools: DecisionTools): Decided {
     const { machine } = this.#chart
-    const { scope, actions } = scopeOf(parent)
+    const { scope, actions } = scopeOf(machine.id, parent)
     const next = machine.getInitialSnapshot(scope, input) as AnyMachineSnapshot
     if (next.status === "error") throw next.error
     const nothing = { count: 0, ...(parent === undefined ? {} : { parent }) }
@@ -79,7 +80,7 @@ export class ChartDecisions {
 
   /**
    * If the decision on a caller's event throws, the event is refused and the caller gets the error. Other events have no caller: the chart
-   * ends with the error, as in XState.
+   * ends with the error, as in XState. No event is accepted that leads into an endless transition: a timer becomes a dead letter.
    */
   decide(state: AnyChartState, event: ChartEvent, tools: DecisionTools): Decided {
     if (isPublic(event) && event[fromActor] !== true) return this.#decide(state, event, tools)
@@ -89,6 +90,7 @@ export class ChartDecisions {
       held.release(tools)
       return decided
     } catch (cause) {
+      if (cause instanceof EndlessTransition) throw cause
       return this.#fail(state, cause, tools)
     }
   }
@@ -99,7 +101,7 @@ export class ChartDecisions {
     const received = this.#received(state, event)
     if (received === undefined) return stay
     const before = this.#restore(state)
-    const { scope, actions } = scopeOf(state.parent)
+    const { scope, actions } = scopeOf(machine.id, state.parent)
     const next = this.#moves.transition(before, received, scope, actions)
     if (next === before && actions.length === 0 && state.emitted === undefined && state.sent === undefined) {
       const isRefused = this.#settings.unhandled === "refuse" && isPublic(event) && machine.getTransitionData(before, received).length === 0
@@ -111,7 +113,7 @@ export class ChartDecisions {
   /** The state of a chart that failed: its actors stop, and its parent gets the error. */
   #fail(state: AnyChartState, cause: unknown, tools: DecisionTools): Decided {
     const { children: _, emitted: __, sent: ___, ...rest } = state
-    const step = new Step(this.#chart, this.#settings, state, scopeOf(state.parent).scope, tools, true)
+    const step = new Step(this.#chart, this.#settings, state, scopeOf(this.#chart.machine.id, state.parent).scope, tools, true)
     const error = storableError(cause)
     step.adopt({}, {})
     step.tellParent({ status: "error", output: undefined, error })
@@ -178,7 +180,7 @@ export class ChartDecisions {
 
   #restored({ value, context, status, output, error, history, children, parent }: AnyChartState): AnyMachineSnapshot {
     const { machine } = this.#chart
-    const { scope } = scopeOf(parent)
+    const { scope } = scopeOf(this.#chart.machine.id, parent)
     const actors = standIns(children ?? {}, scope)
     const snapshot = machine.resolveState({
       value,
@@ -275,14 +277,14 @@ const without = (late: Readonly<Record<string, number>> | undefined, actor: stri
 const isPublic = ({ _tag }: ChartEvent): boolean => !_tag.startsWith("(")
 
 /** An actor scope in which nothing runs: XState decides, and its actions are collected. */
-const scopeOf = (parent: ParentInstance | undefined): { readonly scope: AnyActorScope; readonly actions: Array<Action> } => {
+const scopeOf = (chart: string, parent: ParentInstance | undefined): { readonly scope: AnyActorScope; readonly actions: Array<Action> } => {
   const actions: Array<Action> = []
   const self = parent === undefined ? rootSelf : standIn(parent.actor, standIn(parentName, undefined))
   const scope = {
     self,
     id: self.id,
     sessionId: self.sessionId,
-    system: self.system,
+    system: boundedSystem(self.system as unknown as AnyActorScope["system"], chart),
     logger: nothing,
     defer: nothing,
     stopChild: nothing,

@@ -120,6 +120,7 @@ class Recording {
     system._sendInspectionEvent = (inspected) => {
       const { type, _transitions } = inspected as { readonly type: string; readonly _transitions: ReadonlyArray<AnyTransitionDefinition> }
       if (type === "@xstate.microstep") this.selected ??= _transitions
+      ;(scope.system as unknown as typeof system)._sendInspectionEvent(inspected)
     }
     return { ...scope, system: system as never }
   }
