@@ -325,7 +325,9 @@ const reportCounts = (folder: StorageFolder, { batch, report, manifest }: StageR
     const languages = new LanguageCounts()
     for (const run of yield* Effect.flatMap(RunStore, (runs) => runs.ofBatch(batchId))) if (run.status === "succeeded") languages.add(run)
     // Several activities may find all documents done. Each sends its own event id: the batch takes the first event and refuses the others.
-    const event = E.ExtractionComplete({ ...counted, attempt, languages: languages.counted() })
+    const misfits = yield* runs.misfits(batchId)
+    const unread = misfits === undefined ? {} : { misfits }
+    const event = E.ExtractionComplete({ ...counted, ...unread, attempt, languages: languages.counted() })
     if (yield* report(event, `${attempt}/extracted/${documentId}`)) yield* countStage("extracting", batch.failuresSince)
   })
 

@@ -123,7 +123,7 @@ export const Misfits = Schema.Struct({
 export type Misfits = typeof Misfits.Type
 
 /** How many examples are kept. */
-const misfitExamples = 5
+export const misfitExamples = 5
 
 export const addMisfits = (one: Misfits | undefined, other: Misfits | undefined): Misfits | undefined =>
   one === undefined || other === undefined

@@ -21,7 +21,17 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
-import { changeStatus, type ExtractionRun, type RunStatus, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
+import {
+  addMisfits,
+  changeStatus,
+  type ExtractionRun,
+  type Misfits,
+  misfitExamples,
+  type RunStatus,
+  RunStatusConflict,
+  type RunStatusRefused,
+  type StatusChange,
+} from "./Run.ts"
 import {
   type AnswerRow,
   ArtifactMissing,
@@ -36,6 +46,7 @@ import {
   graphPlaceOf,
   lastBatchOf,
   migrateRuns,
+  misfitSumOf,
   type RunStoreFailed,
   type RunTotals,
   type RunWork,
@@ -142,6 +153,8 @@ export interface RunStoreService {
   readonly answers: (run: RunId, first: number, last: number) => Effect.Effect<ReadonlyArray<StoredAnswer>, RunStoreFailed>
   /** The stored totals of a batch, or of a run that belongs to none: entities, facts, and model usage. */
   readonly totals: (of: BatchId | RunId) => Effect.Effect<RunTotals, RunStoreFailed>
+  /** The values and rows that the succeeded runs of a batch did not read; undefined if there are none. */
+  readonly misfits: (batch: BatchId) => Effect.Effect<Misfits | undefined, RunStoreFailed>
 }
 
 export class RunStore extends Context.Service<RunStore, RunStoreService>()("@detent/knowledge/RunStore") {
@@ -225,6 +238,12 @@ const make = (patience: Duration.Input) =>
         pg: () => sql.literal(`(c.result_json::json->>'${name}')::double precision`),
         orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
       })
+
+    /** How many misfits the result of a checkpoint `c` has; null for none. */
+    const misfitCount = sql.onDialectOrElse({
+      pg: () => sql.literal("(c.result_json::json#>>'{misfits,count}')::double precision"),
+      orElse: () => sql.literal("json_extract(c.result_json, '$.misfits.count')"),
+    })
 
     /** The usage of models of a checkpoint `c`. */
     const paid = sql`${field("calls")} as calls, ${field("inputTokens")} as input_tokens, ${field("outputTokens")} as output_tokens,
@@ -405,6 +424,16 @@ const make = (patience: Duration.Input) =>
           Effect.map(([row]) => totalsOf(row ?? {})),
         )
       },
+      misfits: (batch) =>
+        Effect.gen(function* () {
+          const own = sql`${checkpoints} c where c.run_id in
+            (select run_id from ${runs} where batch_id = ${batch} and status = 'succeeded') and ${misfitCount} > 0`
+          const rows = yield* reading(sql`select c.* from ${own} order by c.run_id, c.batch_index limit ${misfitExamples}`)
+          const shown = rows.map((row) => checkpointOf(row).result_json.misfits).reduce(addMisfits, undefined)
+          if (shown === undefined) return undefined
+          const [sum] = yield* reading(sql`select cast(sum(${misfitCount}) as double precision) as misfits from ${own}`)
+          return { ...shown, count: misfitSumOf(sum ?? {}) }
+        }),
     } satisfies RunStoreService
   })
 

@@ -409,6 +409,10 @@ export const totalsOf = (row: object): RunTotals => {
   return { entities, facts, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
 }
 
+const readMisfitSum = rowReader("run_checkpoints", Schema.Struct({ misfits: Count }))
+
+export const misfitSumOf = (row: object): number => readMisfitSum(row).misfits
+
 const CountRow = Schema.Struct({ status: RunStatus, runs: Schema.NumberFromString })
 
 const readCount = rowReader("extraction_runs", CountRow)

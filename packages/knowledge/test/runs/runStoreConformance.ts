@@ -220,10 +220,33 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           expect(yield* runs.workOf(batchId, [run.documentId])).toEqual(new Map([[run.runId, work]]))
           expect(yield* runs.workOf(batchId, ["doc-of-another"])).toEqual(new Map())
           expect(yield* runs.workOf(batchId, [])).toEqual(new Map())
+          expect(yield* runs.misfits(batchId)).toBeUndefined()
           // A price that is not known makes the sum unknown.
           yield* runs.saveAnswer(answer(2, "entities", null))
           expect((yield* runs.totals(batchId)).usage.cost).toBeUndefined()
           expect((yield* runs.workOf(batchId)).get(run.runId)?.usage.cost).toBeUndefined()
+        }),
+      )
+
+      it.effect("that have succeeded tell what was not read, with the first of it", () =>
+        Effect.gen(function* () {
+          const runs = yield* RunStore
+          const { batchId } = partOf(9)
+          const example = (text: string) => ({ source: "mem://test/a.csv", property: "urn:sea:length", text })
+          for (const [name, status] of [
+            ["read", "succeeded"],
+            ["refused", "failed"],
+          ] as const) {
+            const run = yield* runs.create(new ExtractionRun({ ...runOf(name), batchId: Option.some(batchId) }))
+            for (const index of [0, 1]) {
+              const step = yield* stepOf(run, index, `${name} ${index}`)
+              const misfits = { count: 40, examples: ["a", "b", "c"].map((text) => example(`${text} ${index}`)) }
+              const result = JSON.stringify({ ...JSON.parse(step.checkpoint.result_json), misfits })
+              yield* runs.saveStep({ ...step, checkpoint: { ...step.checkpoint, result_json: result } })
+            }
+            yield* runs.changeStatus(run, { expectedVersion: 1, status, at })
+          }
+          expect(yield* runs.misfits(batchId)).toEqual({ count: 80, examples: ["a 0", "b 0", "c 0", "a 1", "b 1"].map(example) })
         }),
       )
 

@@ -105,6 +105,27 @@ describe("a batch by tasks", () => {
       }).pipe(Effect.scoped),
     )
 
+  it.live("counts what was not read like one in process", () =>
+    Effect.gen(function* () {
+      const base = lookout([])
+      const extractor = {
+        ...base,
+        entities: (...input: Parameters<typeof base.entities>) =>
+          Effect.map(base.entities(...input), (found) => {
+            const { offset, text } = input[0]
+            return { ...found, misfits: [{ property: "urn:sea:length", text: text.slice(0, 8), span: { start: offset, end: offset + 8 } }] }
+          }),
+      }
+      const unread = (config: object) =>
+        Effect.map(outcomeOf({ extractor }, config), ({ end }) => ("misfits" in end ? end.misfits : undefined))
+      const inProcess = yield* unread({})
+      const byTasks = yield* unread({ dispatch: "tasks" })
+      assert.strictEqual(inProcess?.count, names.length)
+      assert.strictEqual(byTasks?.count, names.length)
+      assert.strictEqual(byTasks?.examples.length, inProcess?.examples.length)
+    }).pipe(Effect.scoped),
+  )
+
   it.live("counts a document whose task fails for good as failed, keeps a dead letter, and tries it again when the batch is resumed", () =>
     Effect.gen(function* () {
       let isAway = true
