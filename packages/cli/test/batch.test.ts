@@ -213,6 +213,23 @@ describe("a batch from the command line", () => {
     assert.notInclude((await detent("batch", "run", "mixed", ...setting)).err, "Unfinished batches")
   })
 
+  it("lists as many facts and entities as a limit above a page says", async () => {
+    await mkdir(join(cwd, "many"))
+    const rows = Array.from({ length: 1100 }, (_, index) => `Mill Quarter ${"abcdefghij"[index % 10]}${index},1902`)
+    await writeFile(join(cwd, "many/works.csv"), ["organization,founding year", ...rows].join("\n"))
+    const data = ["--namespace", "many", "--data", "many-home"]
+    const { code, err } = await detent("batch", "run", "many", "--ontology", "ontology.ttl", ...data)
+    assert.strictEqual(code, 0, err)
+    for (const list of ["relations", "entities"]) {
+      const all = await detent("graph", list, ...data, "--limit", "100000", "--json")
+      assert.strictEqual(all.out.trim().split("\n").length, 1100, list)
+      assert.notInclude(all.err, "more with")
+      const some = await detent("graph", list, ...data, "--limit", "1050", "--json")
+      assert.strictEqual(some.out.trim().split("\n").length, 1050, list)
+      assert.include(some.err, "more with --after")
+    }
+  })
+
   it("names the values of a table that do not fit their datatype", async () => {
     await mkdir(join(cwd, "tables"))
     const rows = ["Halcyon Works,1902", "Orion Mill,before the war", "Skerry Press,", "Tern House,18x4"]

@@ -62,6 +62,20 @@ describe("an upload from the command line", () => {
     assert.strictEqual(untouched.err, "it began as stored; no events since\n")
   })
 
+  it("lists as many items as its limit says, and the cursor of the next one", async () => {
+    await writeItemFile(join(cwd, "many.jsonl"), { items: 1300, seed: 6, layout: "lines", firstId: 900_000 })
+    const id = String(statuses((await detent("upload", "run", "many.jsonl", "--json")).out).at(-1)?.batchId)
+    const listed = async (...paging: ReadonlyArray<string>) =>
+      JSON.parse((await detent("upload", "show", id, "--items", "stored", ...paging, "--json")).out)
+    const all = await listed("--limit", "100000")
+    assert.strictEqual(all.listed.length, 1300)
+    assert.notProperty(all, "next")
+    const first = await listed("--limit", "1250")
+    assert.strictEqual(first.listed.length, 1250)
+    const rest = await listed("--limit", "1250", "--after", String(first.next))
+    assert.strictEqual(rest.listed.length, 50)
+  })
+
   it("is followed to its end, its items have a history, and what was cancelled says why", async () => {
     const { out } = await detent("upload", "run", "mixed.jsonl", "--force", "--json")
     const id = String(statuses(out).at(-1)?.batchId)

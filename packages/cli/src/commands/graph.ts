@@ -31,7 +31,7 @@ import type { Style } from "../output/Style.ts"
 import { writePieces } from "../output/Writing.ts"
 import { notACursor } from "../workspace/Cursor.ts"
 import { knowledge } from "../workspace/Opening.ts"
-import { paging } from "./shared.ts"
+import { paging, upTo } from "./shared.ts"
 
 const { observing } = knowledge
 
@@ -138,9 +138,14 @@ const entities = command(
       const version = yield* chooseVersion(input)
       const { search, limit } = input
       const type = yield* chooseClass(version, input.type)
-      const page = yield* graph.entities(version, { ...optional({ search, type }), ...(yield* placeOf(input.after)), limit })
+      const page = yield* upTo(limit, (yield* placeOf(input.after)).after, (most, after) =>
+        Effect.map(graph.entities(version, { ...optional({ search, type, after }), limit: most }), ({ entities: items, next }) => ({
+          items,
+          next,
+        })),
+      )
       yield* output.rows(
-        page.entities,
+        page.items,
         [
           { title: "ENTITY", of: ({ label }) => label, looks: (text, _, style) => style.bold(text) },
           { title: "OTHER NAMES", of: ({ otherLabels }) => otherLabels.join(", ") },
@@ -175,9 +180,14 @@ const relations = command(
       const { limit } = input
       const entity = input.entity === undefined ? undefined : yield* entityIri(input.entity)
       const property = yield* chooseProperty(version, input.property)
-      const page = yield* graph.relations(version, { ...optional({ entity, property }), ...(yield* placeOf(input.after)), limit })
+      const page = yield* upTo(limit, (yield* placeOf(input.after)).after, (most, after) =>
+        Effect.map(graph.relations(version, { ...optional({ entity, property, after }), limit: most }), ({ relations: items, next }) => ({
+          items,
+          next,
+        })),
+      )
       yield* output.rows(
-        page.relations,
+        page.items,
         [
           { title: "SUBJECT", of: ({ subject, subjectLabel }) => subjectLabel ?? subject },
           { title: "PROPERTY", of: (one) => localName(one.property) },

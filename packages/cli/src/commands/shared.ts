@@ -1,5 +1,6 @@
 /** Arguments and options that several commands declare. */
 import type { ClusterSettings } from "@detent/workspace/ClusterMember"
+import * as Effect from "effect/Effect"
 import type { Argument, Option } from "../line/Command.ts"
 
 export const machineArgument = {
@@ -16,6 +17,29 @@ export const paging = [
   { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many results" },
   { name: "after", kind: "text", value: "CURSOR", summary: "the cursor at the end of the previous page" },
 ] as const satisfies ReadonlyArray<Option>
+
+/** The most results that one page of a store has. */
+const largestPage = 1000
+
+/** Reads pages until there are `limit` results, and returns the cursor of the next one. */
+export const upTo = <Item, Cursor, E, R>(
+  limit: number,
+  start: Cursor | undefined,
+  read: (
+    limit: number,
+    after: Cursor | undefined,
+  ) => Effect.Effect<{ readonly items: ReadonlyArray<Item>; readonly next?: Cursor | undefined }, E, R>,
+): Effect.Effect<{ readonly items: ReadonlyArray<Item>; readonly next: Cursor | undefined }, E, R> =>
+  Effect.gen(function* () {
+    const items: Array<Item> = []
+    let after = start
+    for (;;) {
+      const page = yield* read(Math.min(largestPage, limit - items.length), after)
+      for (const item of page.items) items.push(item)
+      after = page.next
+      if (after === undefined || items.length >= limit) return { items, next: after }
+    }
+  })
 
 /** Options of processes that can be nodes of a cluster. */
 export const clusterOptions = [

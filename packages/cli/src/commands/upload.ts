@@ -21,7 +21,7 @@ import { changed, changedHere, checkKey, headersOf } from "../workspace/Changing
 import { notACursor } from "../workspace/Cursor.ts"
 import { uploads as opening, type Place, placeText } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
-import { keyOption, paging } from "./shared.ts"
+import { keyOption, paging, upTo } from "./shared.ts"
 
 const { acting, observed, observing, working } = opening
 
@@ -217,7 +217,9 @@ const show = command(
       const output = yield* Output
       const status = yield* findUpload(input.upload)
       const items = input.items === undefined ? undefined : yield* itemsOf(input, input.items)
-      yield* output.value({ ...status, ...(items === undefined ? {} : { listed: items.items }) }, () => uploadText(status, output.style))
+      yield* output.value({ ...status, ...(items === undefined ? {} : { listed: items.items, ...optional({ next: items.next }) }) }, () =>
+        uploadText(status, output.style),
+      )
       yield* noteUnfinished(input, [status])
       if (output.isJson || items === undefined) return
       yield* output.write("\n")
@@ -350,7 +352,9 @@ interface ItemsAsked {
 
 const itemsOf = ({ upload: id, limit, after, reason }: ItemsAsked, state: EntryState) =>
   Effect.gen(function* () {
-    return yield* operations.items(id, { state, reason, limit, ...(yield* numberOf(after)) })
+    return yield* upTo(limit, (yield* numberOf(after)).after, (most, from) =>
+      operations.items(id, { state, reason, limit: most, ...optional({ after: from }) }),
+    )
   })
 
 const retry = command(
