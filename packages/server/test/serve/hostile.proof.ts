@@ -7,11 +7,13 @@ import { once } from "node:events"
 import { cp, mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
+import * as NodeWS from "@effect/platform-node/NodeWS"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { programOf } from "../../../durable/test/support/programs.ts"
 import * as hostile from "../support/hostile.ts"
+import * as requests from "../support/hostileRequests.ts"
 import { corpus, json, request, temporaryFolder } from "../support/served.ts"
 import { addressOf } from "../support/serverProcess.ts"
 
@@ -61,16 +63,18 @@ const attacked = (data: string) =>
      * How late the server answers is held against how late a process answers that does nothing else at the same time: what both share
      * is the doing of the machine. The processor time of the serving thread in one turn is its own doing alone.
      */
-    const assertLive = (during: string) =>
+    const assertLive = (during: string, late = 1000) =>
       Effect.gen(function* () {
+        assert.strictEqual(child.exitCode, null, `the server ended during ${during}`)
         const [server, machine] = yield* answerOf<readonly [Times, Times]>(probe)
-        const turn = yield* answerOf<number>(child)
-        const figures = `slowest ${server.slowest.toFixed(0)} ms, median ${server.median.toFixed(0)} ms of ${server.count}; an idle server: slowest ${machine.slowest.toFixed(0)} ms; longest turn ${turn.toFixed(0)} ms of processor time`
+        const { turn, memory } = yield* answerOf<{ readonly turn: number; readonly memory: number }>(child)
+        const figures = `slowest ${server.slowest.toFixed(0)} ms, median ${server.median.toFixed(0)} ms of ${server.count}; an idle server: slowest ${machine.slowest.toFixed(0)} ms; longest turn ${turn.toFixed(0)} ms of processor time; ${memory.toFixed(0)} MB of memory`
         console.log(`/health/live during ${during}: ${figures}`)
         assert.isAbove(server.count, 0, figures)
         assert.isBelow(server.median, 100 + 10 * machine.slowest, figures)
-        assert.isBelow(server.slowest, 1000 + 20 * machine.slowest, figures)
+        assert.isBelow(server.slowest, late + 20 * machine.slowest, figures)
         assert.isBelow(turn, longestTurn, figures)
+        assert.isBelow(memory, mostMemory, figures)
       })
     // The probe asks by now. What starting took is not counted.
     yield* Effect.repeat(answerOf<readonly [Times, Times]>(probe), {
@@ -88,6 +92,9 @@ const attacked = (data: string) =>
  * all chunks of a document takes 1,200.
  */
 const longestTurn = 200
+
+/** In megabytes, of the process that serves. */
+const mostMemory = 1500
 
 const token = (role: keyof typeof hostile.tokens) => ({ authorization: `Bearer ${hostile.tokens[role]}` })
 
@@ -265,6 +272,50 @@ describe("hostile content", () => {
     }),
   )
 
+  it.live("in requests of any form, with any token or none, keeps no other client waiting", () =>
+    Effect.gen(function* () {
+      const { data } = yield* inputs({})
+      const { url, assertLive } = yield* attacked(data)
+      for (const caller of [undefined, hostile.tokens.read, hostile.tokens.operate]) {
+        const who = caller === undefined ? "without a token" : `with ${caller}`
+        const answers = yield* Effect.forEach(requests.generated(url, 600), (one) => requests.send(url, one, caller), { concurrency: 20 })
+        assert.isAbove(answers.filter((status) => status !== undefined).length, 300, who)
+        assert.notInclude(answers, 500, who)
+        yield* assertLive(`requests of any form ${who}`, 250)
+
+        const calling = (count: number) => ({
+          method: "POST",
+          target: "/rpc",
+          headers: ["content-type: application/json"],
+          body: requests.calls(count),
+        })
+        yield* Effect.forEach([100, 100, 101, 2_000, 100], (count) => requests.send(url, calling(count), caller), { concurrency: 5 })
+        if (caller !== undefined) yield* flooded(url, caller)
+        yield* assertLive(`calls of procedures ${who}`, 250)
+
+        // Nothing of their bodies arrives.
+        const unsent = { method: "POST", target: "/api/v1/session", headers: ["content-type: application/json"], body: "" }
+        yield* Effect.forEach(Array.from({ length: 1_010 }), () => requests.send(url, unsent, caller, 900), { concurrency: 300 })
+        yield* assertLive(`requests without their bodies ${who}`, 250)
+
+        const dense = ["layout", "svg", "svg?theme=dark", "layout?direction=right"]
+        yield* Effect.forEach(dense, (path) => reading(`${url}/api/v1/machines/dense/diagram/${path}`), { concurrency: 4 })
+        yield* assertLive(`diagrams ${who}`, 250)
+      }
+      const body = new FormData()
+      body.append("file", new Blob([`[${"1,".repeat(2_000_000)}1]`], { type: "application/json" }), "items.json")
+      const sent = yield* request(`${url}/api/v1/uploads`, { method: "POST", headers: token("operate"), body })
+      assert.strictEqual(sent.status, 202, sent.text)
+      const { batchId } = JSON.parse(sent.text) as Status
+      const { state, items } = yield* Effect.repeat(
+        Effect.map(reading(`${url}/api/v1/uploads/${batchId}`), ({ text }) => JSON.parse(text) as Resting),
+        { until: (upload) => upload.isResting && upload.state !== "uploaded", schedule: Schedule.spaced("50 millis") },
+      )
+      assert.deepStrictEqual([state, items.stored, items.failed], ["failed", 0, 0])
+      yield* assertLive("an upload of 2,000,001 items")
+    }),
+  )
+
   it.live("in uploaded items is stored like any other, also when the server is killed in the middle of them", () =>
     Effect.gen(function* () {
       const { data } = yield* inputs({})
@@ -297,6 +348,26 @@ describe("hostile content", () => {
     }),
   )
 })
+
+interface Resting {
+  readonly state: string
+  readonly isResting: boolean
+  readonly items: { readonly stored: number; readonly failed: number }
+}
+
+/** Sends many messages of many calls over one WebSocket, some that are none, and reads no answer. */
+const flooded = (url: string, caller: string) =>
+  Effect.callback<void>((resume) => {
+    const socket = new NodeWS.WebSocket(`${url.replace("http", "ws")}/rpc/socket`, { headers: { authorization: `Bearer ${caller}` } })
+    socket.on("error", () => undefined)
+    socket.once("close", () => resume(Effect.void))
+    socket.once("open", () => {
+      for (let count = 0; count < 20; count++)
+        for (const message of [requests.calls(100), requests.calls(1), "{", "["]) socket.send(message)
+      socket.pause()
+      setTimeout(() => socket.terminate(), 1000)
+    })
+  })
 
 /** Items as people write them. */
 const many = (count: number) =>

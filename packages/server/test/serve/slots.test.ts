@@ -63,7 +63,7 @@ describe("requests without a token whose body does not arrive", { timeout: 120_0
     ["for data", bodyless("POST", "/api/v1/batch")],
     ["of procedures", bodyless("POST", "/rpc")],
     ["of activities", bodyless("POST", "/activities/extraction", "authorization: Bearer aa.bb.cc\r\n")],
-  ])("take no slot of others: %s", ([, text]) =>
+  ] as const)("take no slot of others: %s", ([, text]) =>
     Effect.gen(function* () {
       const { url } = yield* served({ serve: { limits, token: Redacted.make(operate) } })
       yield* holding(url, 200, text)

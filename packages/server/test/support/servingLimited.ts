@@ -1,13 +1,16 @@
 /**
  * A server with tight limits on content, as a program of its own. Arguments: the data folder and the port. It prints its address. A
  * message of its parent is answered with the longest time, in milliseconds of processor time, in which its serving thread did nothing
- * but work on one thing, since the last message: unlike the time of a clock, it does not grow with what else the machine does.
+ * but work on one thing, since the last message: unlike the time of a clock, it does not grow with what else the machine does. The
+ * answer also has the memory of the process, in megabytes.
  */
-import { runServer, serve, Workspace } from "@detent/server"
+import { defineConfig, runServer, serve, Workspace } from "@detent/server"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { tokens } from "./hostile.ts"
+import { meshOf } from "./mesh.ts"
+import { Tally } from "./Tally.ts"
 
 const [, , data = "", port = "0"] = process.argv
 const limit = { time: "1 second", memory: 600 } as const
@@ -17,7 +20,8 @@ const contentLimits = {
   ontology: { ...limit, time: "3 seconds" },
   query: { ...limit, time: "2 seconds" },
 } as const
-const workspace = Workspace.open({ data, role: "work", knowledge: { contentLimits }, uploads: {} })
+const config = defineConfig({ machines: [Tally, meshOf("dense", 100, 3), meshOf("endless", 400, 1)] })
+const workspace = Workspace.open({ data, role: "work", config, knowledge: { contentLimits }, uploads: { maxItems: 20_000 } })
 
 let longest = 0
 let last = process.threadCpuUsage()
@@ -27,7 +31,7 @@ setInterval(() => {
   longest = Math.max(longest, (user + system) / 1000)
 }, 5).unref()
 process.on("message", () => {
-  process.send?.(longest)
+  process.send?.({ turn: longest, memory: process.memoryUsage.rss() / 1_000_000 })
   longest = 0
 })
 
