@@ -83,6 +83,7 @@ const openNode = Effect.fnUntraced(function* (leaveTimeout: Duration.Input = "10
     isLocal: (key) => shards.has(key),
     isAwaited: () => false,
     request: () => Effect.never,
+    requestCharacters: 10_000,
     shards: () => shards.filter,
     serve: (receiver) => Effect.sync(() => void receivers.push(receiver)),
   }

@@ -8,30 +8,32 @@ import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { request, served, temporaryFolder } from "../support/served.ts"
 
 const S = State({ Open: { count: Schema.Int } })
-const order = <Fields extends Schema.Struct.Fields>(fields: Fields) => {
-  const events = Event({ Add: fields })
-  return defineConfig({
-    machines: [
-      Machine.make({ name: "order", state: S, event: events, initial: S.Open({ count: 0 }) }).on(S.Open, events.Add, S.Open, ({ state }) =>
-        S.Open({ count: state.count + 1 }),
-      ),
-    ],
-  })
-}
+const E1 = Event({ Add: {} })
+const E2 = Event({ Add: { by: Schema.Int } })
+
+const before = Machine.make({ name: "order", state: S, event: E1, initial: S.Open({ count: 0 }) }).on(S.Open, E1.Add, S.Open, ({ state }) =>
+  S.Open({ count: state.count + 1 }),
+)
+const after = Machine.make({ name: "order", state: S, event: E2, initial: S.Open({ count: 0 }) }).on(
+  S.Open,
+  E2.Add,
+  S.Open,
+  ({ state, event }) => S.Open({ count: state.count + event.by }),
+)
 
 const deployed = (home: { readonly data: string; readonly database?: string }) =>
   Effect.gen(function* () {
     const ids = Array.from({ length: 70 }, (_, index) => `o-${index}`)
     yield* Effect.scoped(
       Effect.gen(function* () {
-        const { client } = yield* served({ ...home, config: order({}) })
+        const { client } = yield* served({ ...home, config: defineConfig({ machines: [before] }) })
         for (const id of ids) {
           yield* client.instances.start({ params: { machine: "order" }, payload: { id } })
           yield* client.instances.send({ params: { machine: "order", id }, payload: { _tag: "Add" }, headers: {} })
         }
       }),
     )
-    const { client, url } = yield* served({ ...home, config: order({ by: Schema.Int }) })
+    const { client, url } = yield* served({ ...home, config: defineConfig({ machines: [after] }) })
     const ready = yield* Effect.repeat(Effect.delay(client.ready(), "200 millis"), {
       until: ({ instancesChecked: isChecked }) => isChecked,
     })
