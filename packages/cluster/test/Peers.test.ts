@@ -125,7 +125,7 @@ describe("calls to another node", () => {
                 refused(status)
                 return Effect.fail(closed)
               })
-              return Socket.make({ reader: opening, writer: opening })
+              return Socket.make({ reader: opening, writer: Effect.succeed({ write: () => Effect.void, writeAll: () => Effect.void }) })
             }),
           run: Effect.runForkWith(yield* Effect.context<never>()),
           scope: yield* Effect.scope,
