@@ -4,8 +4,10 @@
  */
 import { begin, type Compiled, compiledOf, decide, type Node, type Tagged } from "@detent/machine/internal"
 import type { Codec, EventBody } from "../../src/instance/Codec.ts"
+import { type DelayedEvent, delayedAfter, delayedChanges, delayTimerOf } from "../../src/instance/DelayedEvents.ts"
 import { noEntries } from "../../src/instance/GroupEntries.ts"
 import { entersState } from "../../src/instance/PendingEvent.ts"
+import { isOwedTimer } from "../../src/instance/SelfSentEvents.ts"
 import { encodeSnapshot } from "../../src/instance/SnapshotBody.ts"
 import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../../src/store/Commit.ts"
 import { type AnyMachine, codecOf } from "./Machines.ts"
@@ -59,6 +61,7 @@ class Judge {
   readonly #raised: Array<string> = []
   readonly #commands: Array<string> = []
   #timers = new Map<string, TimerRecord>()
+  #delayed: ReadonlyArray<DelayedEvent> = []
   #state: Tagged
   #previous: Tagged | undefined
   #entered = 0
@@ -127,12 +130,13 @@ class Judge {
     const [state, previous, entered] = [this.#state, this.#previous, this.#entered]
     this.#states.push(this.#codec.encodeState(state))
     this.#before.push(previous === undefined ? undefined : this.#codec.encodeState(previous))
-    this.#snapshots.push(encodeSnapshot(this.#codec, { state, previous, entered, groups: noEntries, delayed: [] }))
+    this.#snapshots.push(encodeSnapshot(this.#codec, { state, previous, entered, groups: noEntries, delayed: this.#delayed }))
   }
 
-  #apply(record: EventRecord, { event, settled }: EventBody) {
+  #apply(record: EventRecord, { event, settled, fired }: EventBody) {
     const timerName = event._tag === "@timeout" ? (event as unknown as { readonly name: string }).name : undefined
     if (timerName !== undefined) this.#fire(record, timerName)
+    if (fired !== undefined) this.#fireDelayed(record, event, fired)
     const decision = decide(this.#compiled, this.#state, event, record.at)
     if (settled !== undefined) {
       if (settled.moved) this.#enter(record, settled.through)
@@ -143,6 +147,8 @@ class Judge {
       return this.#say(`${event._tag} at ${record.sequence} does not fit state ${this.#state._tag}: ${decision._tag}`)
     if (entersState(decision)) this.#enter(record, decision.through)
     this.#state = decision.state
+    const delays = decision.delays.length === 0 ? undefined : delayedChanges(decision.delays, record.at)
+    this.#delayed = delayedAfter(this.#delayed, { delays, fired }, record.sequence)
     this.#stopped = decision._tag === "Stop"
     this.#request(decision.requests, record.sequence)
     for (const sent of decision.sends) this.#raised.push(tokenOf(sent) ?? "")
@@ -168,6 +174,15 @@ class Judge {
     this.#timers.delete(name)
   }
 
+  #fireDelayed({ sequence, at }: EventRecord, event: Tagged, name: string) {
+    const delayed = this.#delayed.find((one) => one.name === name)
+    if (delayed === undefined) return this.#say(`delayed event ${name} fired at ${sequence} and was not set, or fired before`)
+    if (tokenOf(delayed.event) !== tokenOf(event)) this.#say(`delayed event ${name} fired at ${sequence} as ${JSON.stringify(event)}`)
+    if (at < delayed.due && !this.#clocksJump)
+      this.#say(`delayed event ${name} fired at ${sequence} was early: at ${at}, not ${delayed.due}`)
+    this.#fired++
+  }
+
   #setTimers({ sequence, at }: Pick<EventRecord, "sequence" | "at">, entered: boolean) {
     if (entered) this.#timers = new Map()
     for (const { name, idle, millis } of this.#node().timeouts.values()) {
@@ -188,12 +203,14 @@ class Judge {
   #snapshot() {
     const { snapshot } = this.#stored
     if (snapshot === undefined) return
-    if (snapshot.body !== this.#snapshots[snapshot.sequence]) this.#say(`its snapshot at ${snapshot.sequence} is ${snapshot.body}`)
+    if (inOrder(snapshot.body) !== inOrder(this.#snapshots[snapshot.sequence] ?? "null"))
+      this.#say(`its snapshot at ${snapshot.sequence} is ${snapshot.body}`)
   }
 
   #sameTimers() {
     const text = (timers: Iterable<TimerRecord>) => JSON.stringify([...timers].map(({ name, entry, due }) => [name, entry, due]).sort())
-    const [found, expected] = [text(this.#stored.timers), text(this.#timers.values())]
+    const set = [...this.#timers.values(), ...(this.#stopped || this.#node().final ? [] : this.#delayed.map(delayTimerOf))]
+    const [found, expected] = [text(this.#stored.timers.filter((timer) => !isOwedTimer(timer))), text(set)]
     if (found !== expected) this.#say(`its timers are ${found} instead of ${expected}`)
   }
 
@@ -202,4 +219,10 @@ class Judge {
     const expected = [...this.#commands].sort()
     if (found.join() !== expected.join()) this.#say(`its commands are ${found.join() || "none"} instead of ${expected.join() || "none"}`)
   }
+}
+
+/** A snapshot with its delayed events by name: a process that has read them from the store has them in another order. */
+const inOrder = (body: string): string => {
+  const { d = [], ...rest } = (JSON.parse(body) ?? {}) as { readonly d?: ReadonlyArray<{ readonly n: string }> }
+  return JSON.stringify({ ...rest, d: [...d].sort((left, right) => (left.n < right.n ? -1 : 1)) })
 }

@@ -68,6 +68,7 @@ export class FaultyStore {
     const read = <A>(request: Effect.Effect<A, PersistenceFailed>) => this.#send(process, "read", request)
     const write = <A>(request: Effect.Effect<A, PersistenceFailed>) => this.#send(process, "write", request)
     return Context.make(Journal, {
+      databaseId: journal.databaseId,
       commit: (commits) => write(Effect.suspend(() => this.#commit(process, commits))),
       open: (key) => read(journal.open(key)),
       clock: read(journal.clock),

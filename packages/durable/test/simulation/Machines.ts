@@ -96,6 +96,35 @@ const job = (pace: number) =>
     )
     .persist({ snapshot: { _tag: "EveryTransition" } })
 
+/** Owes things: sends itself events across hooks that take time, sets delayed events, and postpones those of clients and its own. */
+const DeskState = State({ Open: { n: Schema.Number }, Busy: { n: Schema.Number }, Closed: { n: Schema.Number } })
+const DeskEvent = Event({ Ask: token, Work: token, Close: token, Reopen: token, Echo: token, Late: token, Note: token })
+const desk = (pace: number) =>
+  Machine.make({ name: "desk", state: DeskState, event: DeskEvent, initial: DeskState.Open({ n: 0 }) })
+    .on(DeskState.Open, DeskEvent.Ask, DeskState.Open, ({ state }) => DeskState.Open({ n: state.n + 1 }))
+    // No timer of this state would open the instance after a kill, or show another node's commit.
+    .on(DeskState.Open, DeskEvent.Work, DeskState.Busy, ({ state, event, self }) => {
+      self.send(DeskEvent.Echo({ token: `${event.token}+echo` }))
+      return DeskState.Busy({ n: state.n })
+    })
+    .on(DeskState.Busy, DeskEvent.Echo, DeskState.Open, ({ state, event, self, after }) => {
+      self.send(DeskEvent.Ask({ token: `${event.token}+ask` }))
+      after("soon", 700 * pace, DeskEvent.Late({ token: `${event.token}+soon` }))
+      return DeskState.Open({ n: state.n })
+    })
+    .on(DeskState.Open, DeskEvent.Close, DeskState.Closed, ({ state, event, self, after }) => {
+      self.send(DeskEvent.Ask({ token: `${event.token}+ask` }))
+      after("late", 4000 * pace, DeskEvent.Late({ token: `${event.token}+late` }))
+      return DeskState.Closed({ n: state.n })
+    })
+    .on(DeskState.Closed, DeskEvent.Reopen, DeskState.Open)
+    .on([DeskState.Open, DeskState.Busy, DeskState.Closed], [DeskEvent.Late, DeskEvent.Note], stay)
+    .postpone(DeskState.Busy, [DeskEvent.Ask, DeskEvent.Work, DeskEvent.Close])
+    .postpone(DeskState.Closed, [DeskEvent.Ask, DeskEvent.Work])
+    .enter(DeskState.Busy, () => Effect.sleep(400 * pace))
+    .exit(DeskState.Busy, () => Effect.sleep(5))
+    .persist({ snapshot: { _tag: "EveryN", transitions: 4 } })
+
 const any = (machine: unknown) => machine as AnyMachine
 
 export interface Driven {
@@ -137,10 +166,32 @@ export const machinesAt = (pace: number): ReadonlyArray<Driven> => [
   },
 ]
 
+/** The machine that owes things, in schedules of its own. */
+export const deskAt = (pace: number): Driven => ({
+  machine: any(desk(pace)),
+  event: (chance, token) =>
+    chance.pick([
+      DeskEvent.Ask,
+      DeskEvent.Ask,
+      DeskEvent.Ask,
+      DeskEvent.Work,
+      DeskEvent.Work,
+      DeskEvent.Close,
+      DeskEvent.Reopen,
+      DeskEvent.Reopen,
+      DeskEvent.Note,
+    ])({ token }),
+  plain: (token) => DeskEvent.Note({ token }),
+})
+
+/** What opens a closed desk, so that it handles the events that it has postponed. */
+export const reopen = (token: string): Tagged => DeskEvent.Reopen({ token })
+
 export const machines = machinesAt(1)
 
-export const driven = (name: string, among = machines): Driven => among.find(({ machine }) => machine.name === name) as Driven
+export const driven = (name: string, among: ReadonlyArray<Driven> = [...machines, deskAt(1)]): Driven =>
+  among.find(({ machine }) => machine.name === name) as Driven
 
-const codecs = new Map(machines.map(({ machine }) => [machine.name, new Codec(compiledOf(machine), {})]))
+const codecs = new Map([...machines, deskAt(1)].map(({ machine }) => [machine.name, new Codec(compiledOf(machine), {})]))
 
 export const codecOf = (name: string): Codec => codecs.get(name) as Codec

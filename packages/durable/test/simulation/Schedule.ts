@@ -1,7 +1,7 @@
 /** What happens in one simulation, step by step. The steps are drawn before they are taken, so that some can be left out. */
 import { Chance } from "./Chance.ts"
 import { type Line, perfectLine } from "./FaultyStore.ts"
-import { machines } from "./Machines.ts"
+import { deskAt, machines } from "./Machines.ts"
 
 export type Step =
   /** A client sends an event, under an id or without. */
@@ -50,7 +50,7 @@ export const schedule = (seed: number, length = 60): Schedule => {
   const line = chance.pick(lines)
   const calm = chance.happens(0.15)
   const count = chance.between(1, 5)
-  return {
+  return withDesks({
     seed,
     line,
     locks: chance.happens(0.25),
@@ -64,8 +64,14 @@ export const schedule = (seed: number, length = 60): Schedule => {
       seed,
       Array.from({ length }, () => draw(chance, calm)),
     ),
-  }
+  })
 }
+
+/** Every fourth schedule is about what instances owe. The others stay as they were. */
+const withDesks = (one: Schedule): Schedule =>
+  one.seed % 4 === 2
+    ? { ...one, instances: Array.from({ length: 5 }, (_, index) => ({ machine: deskAt(1).machine.name, id: `i-${index}` })) }
+    : one
 
 /** In every second schedule journals are pruned and the store goes away. Drawn by themselves, so that the other half stays as it was. */
 const withMore = (seed: number, steps: ReadonlyArray<Step>): ReadonlyArray<Step> => {

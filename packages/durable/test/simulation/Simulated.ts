@@ -13,7 +13,7 @@ import { fastLock, InstanceLock } from "../../src/engine/InstanceLock.ts"
 import type { Instance, ReadError } from "../../src/Instance.ts"
 import type { Answer, Sent } from "./Answers.ts"
 import type { FaultyStore } from "./FaultyStore.ts"
-import { driven, machines } from "./Machines.ts"
+import { type Driven, driven } from "./Machines.ts"
 import type { Process } from "./World.ts"
 
 export interface Reading {
@@ -28,6 +28,7 @@ export interface Reading {
 
 export interface SimulatedOptions extends EngineOptions {
   readonly locks: boolean
+  readonly machines: ReadonlyArray<Driven>
 }
 
 export class Simulated {
@@ -39,7 +40,7 @@ export class Simulated {
   /** Defects outside of any send. */
   readonly defects: Array<string> = []
 
-  constructor(process: Process, store: FaultyStore, { locks, ...options }: SimulatedOptions) {
+  constructor(process: Process, store: FaultyStore, { locks, machines, ...options }: SimulatedOptions) {
     this.process = process
     const base = Layer.succeedContext(store.reachedFrom(process))
     const lock = { ...fastLock, duration: "3 seconds", acquireTimeout: "5 seconds", nodeId: process.name } as const

@@ -3,11 +3,11 @@ import { RetryPolicy } from "@detent/machine"
 import { compiledOf, decide } from "@detent/machine/internal"
 import { findInstance } from "../../src/memory/MemoryState.ts"
 import { memoryCommit } from "../../src/memory/memoryCommit.ts"
-import { judge } from "./Audit.ts"
+import { judge, type Stored } from "./Audit.ts"
 import { Chance } from "./Chance.ts"
 import { Clients } from "./Client.ts"
 import { FaultyStore, type Mistake, perfectLine } from "./FaultyStore.ts"
-import { codecOf, driven } from "./Machines.ts"
+import { codecOf, type Driven, driven, machines, reopen } from "./Machines.ts"
 import type { Schedule, Step } from "./Schedule.ts"
 import { type Reading, Simulated } from "./Simulated.ts"
 import { World } from "./World.ts"
@@ -20,6 +20,8 @@ export interface Outcome {
   readonly readings: ReadonlyArray<Reading>
   /** Read by an engine that was opened when all was over. */
   readonly afresh: ReadonlyArray<Reading>
+  /** What was stored before any desk was reopened. */
+  readonly healed: ReadonlyArray<Stored>
   readonly now: number
   readonly calm: boolean
   readonly story: ReadonlyArray<string>
@@ -27,6 +29,9 @@ export interface Outcome {
 
 /** Long enough for every retry, claim, lease and deadline there is. */
 const healing = 150_000
+
+/** Long enough for another node to notice a commit, and for what is owed then. */
+const reopening = 50_000
 
 export const simulate = (schedule: Schedule, mistake?: Mistake): Outcome => withoutIntervals(() => new Simulation(schedule, mistake).run())
 
@@ -79,6 +84,8 @@ class Simulation {
       if (this.#world.chance.happens(0.5)) this.#world.settle()
     }
     this.#heal()
+    const healed = this.#store.stored().map((one) => ({ ...one, events: [...one.events] }))
+    this.#reopen()
     const afresh = this.#readAfresh()
     return {
       schedule,
@@ -87,21 +94,24 @@ class Simulation {
       nodes: this.#nodes,
       readings: this.#readings,
       afresh,
+      healed,
       now: this.#world.now,
       calm: this.#calm,
       story: this.#world.story,
     }
   }
 
+  /** Those of the instances, beside the ones that every node knows. */
+  get #machines(): ReadonlyArray<Driven> {
+    const names = new Set([...machines.map(({ machine }) => machine.name), ...this.#schedule.instances.map(({ machine }) => machine)])
+    return [...names].map((name) => driven(name))
+  }
+
   #open(): Simulated {
     const { locks, onConflict, passivateAfter } = this.#schedule
     const process = this.#world.process(`node-${this.#nodes.length}`)
-    const node = new Simulated(process, this.#store, {
-      locks,
-      onConflict,
-      passivateAfter,
-      sweeper: { retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 1_000_000 }) },
-    })
+    const sweeper = { retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 1_000_000 }) }
+    const node = new Simulated(process, this.#store, { locks, onConflict, passivateAfter, sweeper, machines: this.#machines })
     this.#nodes.push(node)
     return node
   }
@@ -212,6 +222,15 @@ class Simulation {
     }
     if (!this.#nodes.some((node) => node.isOpen)) this.#open()
     this.#world.advance(healing)
+  }
+
+  /** Each desk is reopened by one node. Those that postponed events on other nodes are answered too. */
+  #reopen() {
+    for (const { machine, id } of this.#schedule.instances) {
+      const token = `t${this.#count++}`
+      if (machine === "desk") this.#clients.send({ machine, id, event: reopen(token), token, dedupeId: token })
+    }
+    if (this.#schedule.instances.some(({ machine }) => machine === "desk")) this.#world.advance(reopening)
   }
 
   #readAfresh(): ReadonlyArray<Reading> {

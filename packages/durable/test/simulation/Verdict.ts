@@ -88,9 +88,15 @@ class Verdicts {
     }
   }
 
-  /** Events that a decision raises are not lost, whichever node dies and whatever the store fails at. */
+  /** Events that a decision raises are handled without a caller, whichever node dies and whatever the store fails at. */
   #raised(judged: ReadonlyArray<Known>) {
-    const missing = judged.reduce((sum, { raised }) => sum + raised.missing, 0)
-    if (missing > 0) this.#problems.push(`${missing} events that were raised are not journaled`)
+    const lost = judged.reduce((sum, { raised }) => sum + raised.missing, 0)
+    if (lost > 0) this.#problems.push(`${lost} events that were raised are not journaled`)
+    for (const stored of this.#outcome.healed) {
+      // It postpones them.
+      if (stored.tag === "Closed") continue
+      const { missing } = judge(driven(stored.machine).machine, stored, true).raised
+      if (missing > 0) this.#problems.push(`${stored.machine} ${stored.id}: ${missing} events that were raised wait for a caller`)
+    }
   }
 }
