@@ -66,7 +66,11 @@ const attacked = (data: string) =>
     const assertLive = (during: string, late = 1000) =>
       Effect.gen(function* () {
         assert.strictEqual(child.exitCode, null, `the server ended during ${during}`)
-        const [server, machine] = yield* answerOf<readonly [Times, Times]>(probe)
+        // What was sent may have been answered between two questions of the probe.
+        const [server, machine] = yield* Effect.repeat(answerOf<readonly [Times, Times]>(probe), {
+          until: ([asked, idle]) => asked.count > 0 && idle.count > 0,
+          schedule: Schedule.spaced("20 millis"),
+        })
         const { turn, memory } = yield* answerOf<{ readonly turn: number; readonly memory: number }>(child)
         const figures = `slowest ${server.slowest.toFixed(0)} ms, median ${server.median.toFixed(0)} ms of ${server.count}; an idle server: slowest ${machine.slowest.toFixed(0)} ms; longest turn ${turn.toFixed(0)} ms of processor time; ${memory.toFixed(0)} MB of memory`
         console.log(`/health/live during ${during}: ${figures}`)
