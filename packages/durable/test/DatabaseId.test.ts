@@ -20,7 +20,7 @@ const S = State({ Open: {}, Charging: {}, Paid: { receipt: Schema.String } })
 const E = Event({ Pay: {}, Charged: { receipt: Schema.String } })
 const effects = Slot.Effects({ charge: Slot.effect({}, { success: Schema.String }) })
 const keysOfSuccess: Array<string> = []
-const Invoice = Machine.make({ name: "invoice", state: S, event: E, effects, initial: S.Open })
+const Invoice = Machine.make({ name: "invoice", state: S, event: E, effects, initial: S.Open() })
   .on(S.Open, E.Pay, S.Charging, ({ effects }) => {
     effects.charge({})
     return S.Charging()

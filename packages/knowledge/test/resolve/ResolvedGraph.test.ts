@@ -66,7 +66,7 @@ it.effect("the same fact under two names is one fact with two witnesses", () =>
 const says = (captain: string, property: string, lexical: string): Fact => ({
   subject: mention("Captain", captain),
   property: `${base}${property}`,
-  object: { _tag: "Literal", lexical, datatype: "http://www.w3.org/2001/XMLSchema#string" },
+  object: { _tag: "Value", text: lexical, span: { start: 0, end: 20 }, lexical, datatype: "http://www.w3.org/2001/XMLSchema#string" },
   quote: `${captain}: ${lexical}`,
   span: { start: 0, end: 20 },
   confidence: 0.9,
