@@ -60,6 +60,8 @@ export const serveProvider = ({ ledger, answersAfter, fullMailboxes }: ProviderO
       const made = new Charge({ key, receipt: `receipt-${charges.size + 1}`, customer, amount })
       charges.set(key, made)
       appendFileSync(ledger, `${Schema.encodeSync(ChargeLine)(made)}\n`)
+      // The bank is a server of its own, outside of Effect.
+      // @effect-diagnostics-next-line globalTimers:off
       setTimeout(() => answer(200, { receipt: made.receipt }), answersAfter)
     }
     const mail = (body: string, answer: Answer) => {
