@@ -1,4 +1,5 @@
 /** The errors that end a command: exit code and message of each. */
+import { explain } from "@detent/machine/internal"
 import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
@@ -43,13 +44,9 @@ const tagOf = (error: unknown): string =>
     ? nameOf(error as { readonly _tag: string })
     : "Defect"
 
-/** The message of an error, with its next step for the command line. */
-export const messageOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error)
-  // Some errors of libraries have an empty message, and a cause with one.
-  if (error.message === "" && error.cause !== undefined) return messageOf(error.cause)
-  return messageOn("cli", { _tag: tagOf(error), message: error.message })
-}
+/** The messages of an error and of its causes, with its next step for the command line. */
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? messageOn("cli", { _tag: tagOf(error), message: explain(error) }) : explain(error)
 
 export interface Failure {
   readonly tag: string

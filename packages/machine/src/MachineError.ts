@@ -3,6 +3,9 @@
  * state or an event, which may be secret.
  */
 import * as Schema from "effect/Schema"
+import * as SchemaIssue from "effect/SchemaIssue"
+import { pathsOf } from "./schema/SchemaProblem.ts"
+import { hidden, isSensitive } from "./schema/Sensitive.ts"
 
 const instance = { machine: Schema.String, id: Schema.optionalKey(Schema.String) }
 
@@ -98,7 +101,7 @@ export class ActionFailed extends Schema.TaggedError<ActionFailed>()("ActionFail
   override get message() {
     const on = this.event === undefined ? "" : ` on event ${this.event}`
     const effect = this.committed ? "the transition stands" : "nothing changed"
-    return `${where(this)}: ${this.phase} failed in state ${this.state}${on}, ${effect}: ${describe(this.cause)}`
+    return `${where(this)}: ${this.phase} failed in state ${this.state}${on}, ${effect}: ${explain(this.cause)}`
   }
 }
 
@@ -217,7 +220,7 @@ export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("
   cause: Schema.Defect(),
 }) {
   override get message() {
-    return `${where(this)}: ${this.operation} failed: ${describe(this.cause)}`
+    return `${where(this)}: ${this.operation} failed: ${explain(this.cause)}`
   }
 }
 
@@ -323,6 +326,90 @@ export const describe = (value: unknown): string => {
     return value instanceof Error ? value.message : String(value)
   } catch {
     return "a value that cannot be shown"
+  }
+}
+
+/** How many errors of a chain of causes are read. */
+const mostCauses = 10
+
+/** Returns an error and its causes, the error first. Ends at a cause that the class of its error declares as sensitive. */
+const chainOf = (error: unknown): ReadonlyArray<unknown> => {
+  const chain: Array<unknown> = []
+  let one = error
+  while (chain.length < mostCauses && !chain.includes(one)) {
+    chain.push(one)
+    if (!(one instanceof Error)) break
+    const next = isSecretField(one, "cause") ? undefined : (one.cause ?? firstOf(one))
+    if (next === undefined || next === null) break
+    one = next
+  }
+  return chain
+}
+
+/** The first of several errors, such as those of the addresses of a host that did not answer. */
+const firstOf = (error: Error): unknown => (error instanceof AggregateError ? error.errors[0] : undefined)
+
+const isSecretField = (error: Error, name: string): boolean => {
+  const { fields } = error.constructor as { readonly fields?: { readonly [name: string]: Schema.Constraint } }
+  const field = fields?.[name]
+  return field !== undefined && isSensitive(field)
+}
+
+/** The text of one error. A tagged value that is not an `Error` shows its tag only, because its content may be secret. */
+const textOf = (error: unknown): string => {
+  if (Schema.isSchemaError(error)) return unfit(error)
+  if (!(error instanceof Error)) return tagOf(error) ?? describe(error)
+  if (error.message !== "" && !isSecretField(error, "message")) return error.message
+  return "code" in error && typeof error.code === "string" && !isSecretField(error, "code") ? error.code : error.name
+}
+
+/** Names the places that do not fit, without their values. */
+const unfit = (error: Schema.SchemaError): string => {
+  const paths = pathsOf(error)
+  return paths.length === 0 ? "a value does not fit its schema" : `a value does not fit its schema at ${paths.join(", ")}`
+}
+
+/** The text without the passwords of addresses such as `postgres://user:password@host`. */
+const withoutPasswords = (text: string): string =>
+  text
+    .replaceAll(/:\/\/([^\s:/@]{0,200}):\S{0,1000}@/g, `://$1:${hidden}@`)
+    .replaceAll(/:\/\/[^\s:/@]{1,1000}@/g, (login) => (login.includes(hidden) ? login : `://${hidden}@`))
+    .replaceAll(/\b(password|sslpassword)=[^\s&;]+/gi, `$1=${hidden}`)
+
+/**
+ * Returns an error and its causes as one text, for logs and other messages to operators. Never throws. Leaves out repeated texts,
+ * passwords in addresses, and failures of schemas among the causes, because those quote values.
+ */
+export const explain = (error: unknown): string => {
+  try {
+    const [first, ...causes] = chainOf(error)
+    const texts = [withoutPasswords(textOf(first))]
+    for (const cause of causes) {
+      if (Schema.isSchemaError(cause) || SchemaIssue.isIssue(cause)) continue
+      if (typeof cause === "object" && !(cause instanceof Error) && tagOf(cause) === undefined) continue
+      const text = withoutPasswords(textOf(cause))
+      if (text !== "" && !texts.some((before) => before.includes(text))) texts.push(text)
+    }
+    return texts.join(": ")
+  } catch {
+    return "a value that cannot be shown"
+  }
+}
+
+/** Returns the stack frames of an error, or of its first cause that has some; undefined where none has, or where reading them throws. */
+export const framesOf = (error: unknown): string | undefined => {
+  try {
+    for (const one of chainOf(error)) {
+      if (!(one instanceof Error) || Schema.isSchemaError(one) || typeof one.stack !== "string") continue
+      // The message may have lines that read like frames.
+      const after = one.message === "" ? -1 : one.stack.indexOf(one.message)
+      const lines = (after < 0 ? one.stack : one.stack.slice(after + one.message.length)).split("\n")
+      const frames = lines.filter((line) => /^\s+at /.test(line))
+      if (frames.length > 0) return withoutPasswords(frames.join("\n"))
+    }
+    return undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -42,10 +42,19 @@ export { timersOnEnter } from "./decide/Timeout.ts"
 export { type Compiled, type GroupNode, isTimerOf, type Node, type Timeout } from "./define/Compile.ts"
 export { type AlwaysDeclaration, type Declarations, pairKey, type Tagged, type TransitionDeclaration } from "./define/Declarations.ts"
 export { compiledOf, eventProblem, finalOutcome, firstState, fromDeclarations, initialState } from "./define/Machine.ts"
-export { type CommandOutcome, callSlot, commandKey, eventOf, failed, isDeclaredFailure, outcomeOf, retryDelay } from "./effects/Command.ts"
+export {
+  type CommandOutcome,
+  callSlot,
+  commandKey,
+  eventOf,
+  failedBecause,
+  isDeclaredFailure,
+  outcomeOf,
+  retryDelay,
+} from "./effects/Command.ts"
 export { callHandler } from "./effects/HandlerCall.ts"
 export { isEffectSlot, unbuilt } from "./effects/Slot.ts"
-export { describe, identified, idProblem, tagOf } from "./MachineError.ts"
+export { describe, explain, framesOf, identified, idProblem, tagOf } from "./MachineError.ts"
 export { issueText, joinLines, type SafeIssue, type SchemaFailure, safeIssues, schemaProblem } from "./schema/SchemaProblem.ts"
 export { hidden, isSensitive, redactor } from "./schema/Sensitive.ts"
 export type { UntypedUnion } from "./schema/Union.ts"

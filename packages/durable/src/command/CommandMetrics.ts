@@ -27,23 +27,12 @@ const counters: { readonly [K in Verdict["_tag"]]: Metric.Counter<number> } = {
   Released: commandsReleased,
 }
 
-/** Counts the commands that the store has recorded, and logs the dead letters among them. */
+/** Counts the commands that the store has recorded. */
 export const countEnded = (ended: ReadonlyArray<Ended>, refused: ReadonlyArray<number>): Effect.Effect<void> => {
   if (ended.length === 0) return Effect.void
   const lost = new Set(refused)
   const counts = new Map<Verdict["_tag"], number>()
   for (const { number, verdict } of ended) if (!lost.has(number)) counts.set(verdict._tag, (counts.get(verdict._tag) ?? 0) + 1)
   const counted = Effect.forEach(counts, ([tag, count]) => Metric.update(counters[tag], count), { discard: true })
-  const dead = ended.filter(({ number, verdict }) => verdict._tag === "Failed" && !lost.has(number))
-  const logged = dead.length === 0 ? counted : Effect.andThen(counted, Effect.forEach(dead, logDead, { discard: true }))
-  return lost.size === 0 ? logged : Effect.andThen(logged, Metric.update(commandsLost, lost.size))
+  return lost.size === 0 ? counted : Effect.andThen(counted, Metric.update(commandsLost, lost.size))
 }
-
-/** Leaves out the problem, which may quote secrets and is stored with the command. */
-const logDead = ({ queue, slot, key }: Ended): Effect.Effect<void> =>
-  Effect.annotateLogs(
-    Effect.logWarning(
-      `command ${key} (${slot} of queue ${queue}) failed for good; read its problem with DeadLetters.get, then call DeadLetters.retry or DeadLetters.skip`,
-    ),
-    { queue, slot, key },
-  )

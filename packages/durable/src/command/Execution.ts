@@ -3,7 +3,7 @@
  * failure, and the failure text that is stored with the command.
  */
 import type { RetryPolicy, SlotSettings } from "@detent/machine"
-import { type CommandOutcome, failed, hidden, isEffectSlot, redactor, retryDelay } from "@detent/machine/internal"
+import { type CommandOutcome, failedBecause, framesOf, hidden, isEffectSlot, redactor, retryDelay } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -43,7 +43,7 @@ export interface Held extends ClaimedCommand {
 export type FindExecution = (command: Held) => Execution | undefined
 
 /** A command whose end the store has not recorded yet. */
-export type Ended = Pick<ClaimedCommand, "number" | "claim" | "queue" | "slot" | "key" | "instance" | "ordered"> & {
+export type Ended = Pick<ClaimedCommand, "number" | "claim" | "queue" | "slot" | "key" | "attempts" | "instance" | "ordered"> & {
   readonly verdict: Verdict
 }
 
@@ -63,21 +63,21 @@ export const verdictOn = (
   Effect.map(Random.next, (random): Verdict => {
     const problem = problemOf(failure, slot)
     const delayMillis = retryDelay(failure, settings, slot, policy, attempts, random)
-    return delayMillis === undefined ? { _tag: "Failed", problem } : { _tag: "Retry", problem, delayMillis }
+    if (delayMillis !== undefined) return { _tag: "Retry", problem, delayMillis }
+    const frames = framesOf(failure.error)
+    return frames === undefined ? { _tag: "Failed", problem } : { _tag: "Failed", problem, frames }
   })
 
 /** The handler was interrupted, and not by its worker. */
-export const selfInterrupted: Failure = failed(new Error("it interrupted itself"), true)
+export const selfInterrupted: Failure = failedBecause("it interrupted itself", true)
 
-export const tookTooLong = (millis: number): Failure => failed(new Error(`it took longer than its timeout of ${millis} ms`), true)
+export const tookTooLong = (millis: number): Failure => failedBecause(`it took longer than its timeout of ${millis} ms`, true)
 
 /** Each process that claimed it was killed: by this command, or by another one that the process executed at the same time. */
 export const neverEnded = (attempts: number): Failure => {
   const executions = `${attempts} ${attempts === 1 ? "execution" : "executions"}`
-  return failed(
-    new Error(
-      `${executions} did not end, or did not begin before their process was killed; find out why the process was killed, then retry`,
-    ),
+  return failedBecause(
+    `${executions} did not end, or did not begin before their process was killed; find out why the process was killed, then retry`,
     false,
   )
 }

@@ -1,4 +1,5 @@
 /** The commands that a worker holds: waiting, being executed, or ended but not yet recorded. */
+import { explain, framesOf } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -26,6 +27,12 @@ export interface HeldEvents {
   readonly ended: () => void
   /** An execution has to be checked for its timeout by then. */
   readonly due: (at: number) => void
+}
+
+/** The verdict on a command whose execution failed outside of its handler. */
+const defectOf = (what: string, error: unknown): Verdict => {
+  const frames = framesOf(error)
+  return { _tag: "Failed", problem: cut(`${what}: ${explain(error)}`), ...(frames === undefined ? {} : { frames }) }
 }
 
 export class HeldCommands {
@@ -226,7 +233,7 @@ export class HeldCommands {
       }
       this.#end(queue, command, this.#leaveUnknown(command))
     } catch (cause) {
-      this.#end(queue, command, { _tag: "Failed", problem: cut(`its execution could not be prepared: ${String(cause)}`) })
+      this.#end(queue, command, defectOf("its execution could not be prepared", cause))
     }
     return "ended"
   }
@@ -277,18 +284,18 @@ export class HeldCommands {
       queue.running.delete(command.number)
       if (exit._tag === "Success") this.#end(queue, command, exit.value)
       else if (Cause.hasInterruptsOnly(exit.cause)) this.#end(queue, command, { _tag: "Released", delayMillis: 1000 })
-      else this.#end(queue, command, { _tag: "Failed", problem: cut(Cause.pretty(exit.cause)) })
+      else this.#end(queue, command, defectOf("its execution failed", Cause.squash(exit.cause)))
       if (queue.waiting.length > 0) this.#startWaiting(queue)
     })
   }
 
-  #end(queue: QueueState, { number, claim, slot, key, instance, ordered }: ClaimedCommand, verdict: Verdict) {
+  #end(queue: QueueState, { number, claim, slot, key, attempts, instance, ordered }: ClaimedCommand, verdict: Verdict) {
     queue.finished(verdict, this.#now())
     // The exchange that records its end also claims the command that waited for it.
     if (ordered && isFinal(verdict)) queue.heat()
     if (this.#quarantine.ended(number)) this.heat(undefined)
     if (this.ended.length === 0) this.firstEndedAt = this.#now()
-    this.ended.push({ number, claim, verdict, queue: queue.name, slot, key, instance, ordered })
+    this.ended.push({ number, claim, verdict, queue: queue.name, slot, key, attempts, instance, ordered })
     this.#events.ended()
   }
 

@@ -1,6 +1,6 @@
 /** Executes commands that application code enqueued, by the handler of their queue. */
 import { type AsyncContext, RetryPolicy } from "@detent/machine"
-import { callHandler, failed, outcomeOf } from "@detent/machine/internal"
+import { callHandler, failedBecause, outcomeOf } from "@detent/machine/internal"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -56,7 +56,7 @@ export const queueExecution = <A>(
       try {
         payload = decode(parameters)
       } catch (cause) {
-        return judge(failed(new Error("its payload does not fit the schema of its queue", { cause }), false), attempts)
+        return judge(failedBecause("its payload does not fit the schema of its queue", false, cause), attempts)
       }
       const called = { machine: `queue ${queue}`, what: `the handler of ${slot}`, isFailure: () => true }
       const handled = callHandler(

@@ -9,7 +9,7 @@ import {
   callSlot,
   type Declarations,
   eventOf,
-  failed,
+  failedBecause,
   isDeclaredFailure,
   isEffectSlot,
   outcomeOf,
@@ -101,7 +101,7 @@ export class SlotExecution {
         )
       return { ...common, execute: unlessDelivered(execute), conclude: (failure) => unlessDelivered(conclude(failure)) }
     } catch (cause) {
-      const unreadable = failed(new Error("its parameters do not fit the schema of its slot", { cause }), false)
+      const unreadable = failedBecause("its parameters do not fit the schema of its slot", false, cause)
       return { ...common, maxAttempts: Math.max(common.maxAttempts, attempts), execute: judge({})(unreadable), conclude: judge({}) }
     }
   }
@@ -193,7 +193,7 @@ export class SlotExecution {
           outcome,
         )
       } catch (cause) {
-        return again(failed(new Error("its onSuccess or onFailure threw, so that no event follows from it", { cause }), false))
+        return again(failedBecause("its onSuccess or onFailure threw, so that no event follows from it", false, cause))
       }
       if (event === undefined) return Effect.succeed(verdict)
       const { effectSlots } = registered.compiled.declarations
@@ -205,7 +205,7 @@ export class SlotExecution {
           return Effect.succeed(delivered.refused === undefined ? taken : withRefusal(verdict, tag, delivered.refused))
         if (delivered._tag === "TooLarge") return Effect.succeed(withLargeResult(verdict, tag, delivered.problem))
         if (this.#engine.table.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })
-        return again(failed(new Error(`it was executed, but its event could not be stored: ${delivered.problem}`), true))
+        return again(failedBecause(`it was executed, but its event could not be stored: ${delivered.problem}`, true))
       })
     })
   }
@@ -222,7 +222,7 @@ export class SlotExecution {
 const withRefusal = (verdict: Verdict, event: string, refusal: string): Verdict => {
   const problem = cut(`its event ${event} was refused: ${refusal}`)
   if (verdict._tag === "Completed") return { _tag: "Completed", problem }
-  return verdict._tag === "Failed" ? { _tag: "Failed", problem: cut(`${verdict.problem}; ${problem}`) } : verdict
+  return verdict._tag === "Failed" ? { ...verdict, problem: cut(`${verdict.problem}; ${problem}`) } : verdict
 }
 
 /**

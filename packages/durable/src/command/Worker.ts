@@ -24,6 +24,7 @@ import { ClaimRenewal } from "./ClaimRenewal.ts"
 import { commandStoreFailures, commandsRunning, countEnded } from "./CommandMetrics.ts"
 import type { DirectHandoff } from "./CommandSignal.ts"
 import { type Ended, type FindExecution, isFinal } from "./Execution.ts"
+import { FailureLog } from "./FailureLog.ts"
 import { HeldCommands } from "./HeldCommands.ts"
 import { type WorkerConfig, type WorkerOptions, workerConfig } from "./WorkerConfig.ts"
 
@@ -48,6 +49,7 @@ export class Worker {
   readonly #clock: Clock.Clock
   readonly #held: HeldCommands
   readonly #renewal: ClaimRenewal
+  readonly #failures = new FailureLog()
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #wakeup = new Wakeup()
   readonly #newQueue = new Wakeup()
@@ -102,6 +104,7 @@ export class Worker {
           Effect.sync(() => signal.whenStoring((queue, count) => this.#offer(queue, count))),
           (withdraw) => Effect.sync(withdraw),
         )
+        yield* this.#failures.start
         yield* forkLoop(`command worker ${name}`, (works) => this.#turn(works), 5_000)
         yield* forkLoop(`claim renewal ${name}`, this.#renewal.turn, 1_000)
         yield* forkLoop(`claim recovery ${name}`, (works) => this.#recover(works), 5_000)
@@ -184,10 +187,15 @@ export class Worker {
       if (exit.value.claimed.length > 0) this.#renewal.renewBy(validUntil - (claimMillis * 2) / 3)
       this.#answered()
       return Effect.andThen(
-        Effect.andThen(countEnded(ended, exit.value.refused), Metric.update(commandsRunning, this.#held.runningCount)),
+        Effect.andThen(this.#recorded(ended, exit.value.refused), Metric.update(commandsRunning, this.#held.runningCount)),
         this.#announceNext(ended, exit.value),
       )
     })
+  }
+
+  #recorded(ended: ReadonlyArray<Ended>, refused: ReadonlyArray<number>): Effect.Effect<void> {
+    if (ended.length === 0) return Effect.void
+    return Effect.andThen(countEnded(ended, refused), this.#failures.record(ended, refused))
   }
 
   /** An exchange that the database rolled back because of a conflict recorded and claimed nothing, and can be repeated. */

@@ -43,7 +43,8 @@ export type Verdict =
   /** `problem`: why the instance refused the event that reports the result. */
   | { readonly _tag: "Completed"; readonly problem?: string }
   | { readonly _tag: "Skipped"; readonly reason: string }
-  | { readonly _tag: "Failed"; readonly problem: string }
+  /** `frames`: the stack frames of the error, for the log. They are not stored. */
+  | { readonly _tag: "Failed"; readonly problem: string; readonly frames?: string }
   /** It failed with an error that its slot declares, and its instance accepted the event that reports the failure. */
   | { readonly _tag: "Handled"; readonly problem: string }
   /** Pending again after the delay. */

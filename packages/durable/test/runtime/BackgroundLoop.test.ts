@@ -43,7 +43,11 @@ describe("a background loop", () => {
         const logged: Array<readonly [level: string, message: ReadonlyArray<unknown>, cause: Cause.Cause<unknown>]> = []
         const logger = Logger.make<unknown, void>(({ logLevel, message, cause }) => void logged.push([logLevel, [message].flat(), cause]))
         let isAway = true
-        const away = new PersistenceFailed({ machine: "store", operation: "claim", cause: new Error("no route\n  to host") })
+        const away = new PersistenceFailed({
+          machine: "store",
+          operation: "claim",
+          cause: new Error("Query failed", { cause: new Error("no route\n  to host") }),
+        })
         yield* Effect.provide(
           forkLoop(
             "the sweep",
@@ -55,7 +59,7 @@ describe("a background loop", () => {
         assert.isAbove(health.outages()[0]?.failures ?? 0, 3)
         isAway = false
         yield* TestClock.adjust("30 seconds")
-        const line = "the sweep failed and is tried again until it succeeds: store: claim failed: no route to host"
+        const line = "the sweep failed and is tried again until it succeeds: store: claim failed: Query failed: no route to host"
         const warnings = logged.filter(([level]) => level === "Warn")
         assert.deepStrictEqual(warnings, [["Warn", [line], Cause.empty]])
         assert.deepStrictEqual(

@@ -6,11 +6,12 @@ import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as DeadLetters from "../../src/command/DeadLetters.ts"
+import { lineLimit } from "../../src/command/FailureLog.ts"
 import { Engine } from "../../src/Engine.ts"
 import { Commands } from "../../src/store/Commands.ts"
 import { alone, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
 import { journaled, openEngine } from "./Requesting.ts"
-import { onStore } from "./Working.ts"
+import { jobs, onStore, startWorker } from "./Working.ts"
 
 class Down extends Schema.TaggedError<Down>()("Down", { host: Schema.String, token: State.sensitive(Schema.String) }) {}
 
@@ -180,7 +181,7 @@ export const retrying: Topic = (it) => {
     }),
   )
 
-  it.effect("125 a dead letter keeps its error with its fields, and is logged once by queue, slot and key", () =>
+  it.effect("125 a dead letter keeps its error with its fields, and each of its attempts is logged by queue, slot and key", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const lines: Array<string> = []
@@ -199,10 +200,13 @@ export const retrying: Topic = (it) => {
       assert.strictEqual(problem, `{"_tag":"Down","host":"pay.example.org","token":"•••"}`)
       yield* eventually(
         Effect.sync(() => lines.length),
-        (count) => count > 0,
+        (count) => count === 2,
       )
-      assert.strictEqual(lines.length, 1)
-      assert.include(lines[0], `Warn command ${name}/o-1/1/0 (charge of queue ${name}) failed for good`)
+      const command = `command ${name}/o-1/1/0 (charge of queue ${name})`
+      assert.strictEqual(lines[0], `Warn ${command} failed in attempt 1 and is tried again in 5 ms: ${problem}`)
+      assert.include(lines[1], `Error ${command} failed for good in attempt 2: ${problem}; call DeadLetters.retry`)
+      assert.match(lines[1] ?? "", /\n +at .*retrying\.ts/)
+      assert.notInclude(lines.join("\n"), "secret")
       const other = yield* engine.start(Shop, "long")
       yield* other.send(E.Pay())
       yield* eventually(countsOf(name), ({ failed }) => failed === 2)
@@ -236,13 +240,65 @@ export const retrying: Topic = (it) => {
       )
       assert.deepStrictEqual((yield* DeadLetters.list({ machine: name })).commands, [])
       assert.strictEqual(yield* DeadLetters.retryAll({ machine: name }), 0)
-      assert.deepStrictEqual(lines, [])
+      assert.deepStrictEqual(lines, [
+        `Warn command ${key} (charge of queue ${name}) failed in attempt 1 and is tried again in 5 ms: ${errors[0]?.problem}`,
+      ])
       const backlog = yield* (yield* Commands).backlog
       assert.deepStrictEqual(
         backlog.filter(({ queue }) => queue === name),
         [],
       )
       assert.isFalse(yield* DeadLetters.retry(key))
+    }),
+  )
+
+  it.effect("the causes of a thrown error are logged and kept, without the password of an address", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message, logLevel }) => {
+        lines.push(`${logLevel} ${String(message)}`)
+      })
+      const Shop = unhandled(name).build({
+        charge: () => {
+          const cause = new Error("no answer of https://shop:sesame@pay.example.org")
+          throw Object.assign(new Error("the charge failed", { cause }), { apiKey: "open sesame" })
+        },
+      })
+      const { engine } = yield* openEngine().pipe(Effect.provide(Logger.layer([logger])))
+      const order = yield* engine.start(Shop, "o-1")
+      yield* order.send(E.Pay())
+      yield* isDead(name)
+      const problem = "the charge failed: no answer of https://shop:•••@pay.example.org"
+      assert.strictEqual((yield* stored(`${name}/o-1/1/0`)).problem, problem)
+      yield* eventually(
+        Effect.sync(() => lines.length),
+        (count) => count === 2,
+      )
+      for (const line of lines) assert.include(line, problem)
+      assert.notInclude(lines.join("\n"), "sesame")
+    }),
+  )
+
+  it.effect("many commands that fail at once fill the log of their queue with a few lines and the count of the rest", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message, logLevel }) => {
+        lines.push(`${logLevel} ${String(message)}`)
+      })
+      const queue = jobs(name, { retry: RetryPolicy.none })
+      const worker = yield* startWorker(queue, () => Effect.die(outage)).pipe(Effect.provide(Logger.layer([logger])))
+      yield* queue.enqueueAll(Array.from({ length: 300 }, (_, index) => ({ payload: { name: `${index}` } })))
+      yield* eventually(countsOf(name), ({ failed }) => failed === 300)
+      yield* worker.stop
+      const counts = lines.flatMap((line) => {
+        const [, count] = /^Error (\d+) more commands of queue \S+ failed for good within a second/.exec(line) ?? []
+        return count === undefined ? [] : [Number(count)]
+      })
+      const single = lines.filter((line) => line.startsWith("Error command "))
+      assert.strictEqual(single.length + counts.reduce((sum, count) => sum + count, 0), 300)
+      assert.strictEqual(single.length, counts.length * lineLimit, "a period has as many lines as its limit, and one with the count")
     }),
   )
 

@@ -7,7 +7,7 @@ import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import { describe } from "../MachineError.ts"
+import { explain } from "../MachineError.ts"
 import type { Tagged } from "../schema/Variant.ts"
 import { type Called, callHandler } from "./HandlerCall.ts"
 import * as RetryPolicy from "./RetryPolicy.ts"
@@ -75,7 +75,7 @@ export type CommandOutcome =
 export interface CommandFailure {
   readonly _tag: "Failed"
   readonly error: unknown
-  /** The error as text. */
+  /** The error and its causes as text. */
   readonly problem: string
   readonly retryable: boolean
   /** The pause that the handler asked for. */
@@ -95,10 +95,17 @@ export class Verdict {
 export const failed = (error: unknown, retryable: boolean): CommandFailure => ({
   _tag: "Failed",
   error,
-  problem: problemOf(error),
+  problem: explain(error),
   retryable,
   afterMillis: undefined,
 })
+
+/** A failure that the engine itself reports: the stack frames of its error would be those of the engine. */
+export const failedBecause = (problem: string, retryable: boolean, cause?: unknown): CommandFailure => {
+  const error = new Error(problem, cause === undefined ? {} : { cause })
+  error.stack = `${error.name}: ${problem}`
+  return failed(error, retryable)
+}
 
 /** The outcome of an execution. A success value that does not fit the schema of its slot is a failure. */
 export const outcomeOf = (exit: Exit.Exit<unknown, unknown>, slot: DeclaredEffect | undefined): CommandOutcome => {
@@ -106,7 +113,7 @@ export const outcomeOf = (exit: Exit.Exit<unknown, unknown>, slot: DeclaredEffec
     const fits = !isEffectSlot(slot) || Schema.is(slot.success as unknown as Schema.Schema<unknown>)(exit.value)
     return fits
       ? { _tag: "Done", value: exit.value }
-      : failed(new Error("the value its handler returned does not fit its success schema"), true)
+      : failedBecause("the value its handler returned does not fit its success schema", true)
   }
   for (const reason of exit.cause.reasons) {
     if (Cause.isDieReason(reason) && reason.defect instanceof Verdict) return reason.defect.outcome
@@ -143,13 +150,6 @@ export const callSlot = (
 ): Effect.Effect<unknown, unknown, unknown> => {
   const called: Called = { machine, what: `the handler of ${slot}`, isFailure: (reason) => isDeclaredFailure(reason, effectSlots[slot]) }
   return callHandler(called, context, (full) => handlers?.[slot]?.(parameters, full))
-}
-
-/** The text of an error. A tagged failure that is not an `Error` shows its tag only, because its content may be secret. */
-const problemOf = (error: unknown): string => {
-  if (error instanceof Error) return error.message === "" ? error.name : error.message
-  const tag = (error as { readonly _tag?: unknown } | null | undefined)?._tag
-  return typeof tag === "string" ? tag : describe(error)
 }
 
 /** The declarations of a machine about its commands. */

@@ -37,6 +37,12 @@ export const safeIssues = (schema: Schema.Constraint, { issue }: SchemaFailure):
     return { path: keys.slice(0, depth), message: isCustom || depth < keys.length ? "Expected a valid value" : message, secret: true }
   })
 
+/** The places that do not fit, without their values. */
+export const pathsOf = ({ issue }: SchemaFailure): ReadonlyArray<string> =>
+  format(issue)
+    .issues.map(({ path = [] }) => path.map((part) => String(typeof part === "object" ? part.key : part)).join("."))
+    .filter((path) => path !== "")
+
 /** The failure in one line, each field by its name, without secrets: `n: Expected an integer; address.street is missing`. */
 export const schemaProblem = (schema: Schema.Constraint, failure: SchemaFailure): string =>
   safeIssues(schema, failure)

@@ -1,6 +1,7 @@
 /** Maps errors of operations to problems: the HTTP status of their kind, and a message with the next step. */
 import { reachOperation } from "@detent/durable/internal"
 import { MachineStopped, PersistenceFailed } from "@detent/machine"
+import { explain } from "@detent/machine/internal"
 import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
@@ -116,11 +117,12 @@ export const badRequest = (name: string, detail: string): BadRequest =>
 /** Failures that the caller retries, as a queue does by itself. */
 const isRepeated = ({ _tag }: OperationError): boolean => _tag === "TaskPostponed"
 
-/** Runs an operation and maps its errors to problems. Errors of the server itself are logged with their own message. */
+/** Runs an operation and maps its errors to problems. Errors of the server itself are logged with their causes. */
 export const answering = <A, E extends OperationError, R>(operation: Effect.Effect<A, E, R>): Effect.Effect<A, Problem, R> =>
   Effect.catch(operation, (error) => {
     const problem = problemOf(error)
     if (problem.status < 500) return Effect.fail(problem)
-    const logged = isRepeated(error) ? Effect.logWarning(error.message) : Effect.logError(error.message)
+    const line = explain(error)
+    const logged = isRepeated(error) ? Effect.logWarning(line) : Effect.logError(line)
     return Effect.andThen(logged, Effect.fail(problem))
   })

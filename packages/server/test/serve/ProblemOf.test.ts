@@ -77,13 +77,17 @@ describe("a problem", () => {
     Effect.gen(function* () {
       const logged: Array<string> = []
       const logger = Logger.make<unknown, void>(({ logLevel, message }) => void logged.push(`${logLevel}: ${[message].flat().join(" ")}`))
-      const postponed = { _tag: "TaskPostponed", message: "it is to be tried again" }
-      const away = { _tag: "PersistenceFailed", message: "the store is away" }
+      const postponed = Object.assign(new Error("it is to be tried again"), { _tag: "TaskPostponed" })
+      const cause = new Error("no route to postgres://detent:sesame@db/detent")
+      const away = Object.assign(new Error("the store is away", { cause }), { _tag: "PersistenceFailed" })
       for (const error of [postponed, away]) {
         const { status } = yield* Effect.flip(Effect.provide(answering(Effect.fail(error)), Logger.layer([logger])))
         assert.strictEqual(status, 503)
       }
-      assert.deepStrictEqual(logged, ["Warn: it is to be tried again", "Error: the store is away"])
+      assert.deepStrictEqual(logged, [
+        "Warn: it is to be tried again",
+        "Error: the store is away: no route to postgres://detent:•••@db/detent",
+      ])
     }),
   )
 })
