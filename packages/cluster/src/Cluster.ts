@@ -21,6 +21,7 @@ import { createHash, randomUUID, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
 import { Leases, Placement, type PlacementService } from "@detent/durable"
 import { forkLoop, listenerOf, makeShardOf, nodeLeasePrefix, type Routing } from "@detent/durable/internal"
+import { explainWithFrames } from "@detent/machine/internal"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeWS from "@effect/platform-node/NodeWS"
 import * as Clock from "effect/Clock"
@@ -565,7 +566,9 @@ const listening = ({ host, port }: Address, token: Redacted.Redacted, server: De
   const http = createServer()
   /** Emitted while it listens, such as when no file descriptor is free for a connection. Open connections remain. */
   const logErrors = Effect.map(Effect.context<never>(), (context) => {
-    http.on("error", (cause) => Effect.runForkWith(context)(Effect.logError("this node could not accept a connection", cause)))
+    http.on("error", (cause) =>
+      Effect.runForkWith(context)(Effect.logError(`this node could not accept a connection: ${explainWithFrames(cause)}`)),
+    )
   })
   return HttpRouter.serve(guarded, { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(NodeHttpServer.layer(() => http, { host, port, disablePreemptiveShutdown: true })),

@@ -4,7 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
-import { pathsOf } from "./schema/SchemaProblem.ts"
+import { joinLines, pathsOf } from "./schema/SchemaProblem.ts"
 import { hidden, isSensitive } from "./schema/Sensitive.ts"
 
 const instance = { machine: Schema.String, id: Schema.optionalKey(Schema.String) }
@@ -411,6 +411,13 @@ export const framesOf = (error: unknown): string | undefined => {
   } catch {
     return undefined
   }
+}
+
+/** Returns the explanation of an error in one line, and its stack frames below. For logs, which would show all fields of the error itself. */
+export const explainWithFrames = (error: unknown): string => {
+  const frames = framesOf(error)
+  const line = joinLines(explain(error), " ")
+  return frames === undefined ? line : `${line}\n${frames}`
 }
 
 /** The tag of a value that may not be an event at all; undefined where it has none, or where reading it throws. */

@@ -54,7 +54,7 @@ export {
 } from "./effects/Command.ts"
 export { callHandler } from "./effects/HandlerCall.ts"
 export { isEffectSlot, unbuilt } from "./effects/Slot.ts"
-export { describe, explain, framesOf, identified, idProblem, tagOf } from "./MachineError.ts"
+export { describe, explain, explainWithFrames, framesOf, identified, idProblem, tagOf } from "./MachineError.ts"
 export { issueText, joinLines, type SafeIssue, type SchemaFailure, safeIssues, schemaProblem } from "./schema/SchemaProblem.ts"
 export { hidden, isSensitive, redactor } from "./schema/Sensitive.ts"
 export type { UntypedUnion } from "./schema/Union.ts"

@@ -10,7 +10,9 @@
  *     lost -> alive            the node holds a lease again, as a new node with a new owner name
  *     lost -> superseded       another process was started under the same node id: this one never owns anything again
  */
+
 import { PersistenceFailed } from "@detent/machine"
+import { explainWithFrames } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -117,7 +119,8 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     const millis = millisAtLeast(shortestLease, "lease", options.lease ?? "10 seconds")
     const nodeId = checkedNodeId(options.nodeId ?? processName(yield* randomName))
     const context = yield* Effect.context<never>()
-    const report = (cause: unknown) => Effect.runForkWith(context)(Effect.logError(`a listener of node ${nodeId} failed`, cause))
+    const report = (cause: unknown) =>
+      Effect.runForkWith(context)(Effect.logError(`a listener of node ${nodeId} failed: ${explainWithFrames(cause)}`))
     const lost = new Listeners(report)
     const regained = new Listeners(report)
     const registered = Latch.makeUnsafe(false)

@@ -6,11 +6,13 @@
  * - `EventLog.groupCompaction`: the user's function gets all events of a group with one primary key, and the events it returns take the
  *   last of their positions.
  */
+
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
 import { Entry } from "effect/eventlog/EventJournal"
 import type { Registry } from "effect/eventlog/EventLog"
+import { faultOf } from "../runtime/problemOf.ts"
 import { inBatches } from "./EntryBatch.ts"
 import { type EventStore, keyOf, type StoreError } from "./EventStore.ts"
 import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
@@ -48,7 +50,10 @@ export const makeCompaction = (store: EventStore, compactors: Compactors): Compa
       onFailure: (cause) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
-          : Effect.as(Effect.logError(`journal ${store.journal}: a compaction failed, and all its events were kept`, cause), undefined),
+          : Effect.as(
+              Effect.logError(`journal ${store.journal}: a compaction failed, and all its events were kept: ${faultOf(cause)}`),
+              undefined,
+            ),
     })
   }
 

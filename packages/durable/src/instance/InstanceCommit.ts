@@ -1,5 +1,5 @@
 /** Builds the commit of accepted events: the events with their snapshot, timers, commands, summary and fence. */
-import { hasWorkIn } from "@detent/machine/internal"
+import { explainWithFrames, hasWorkIn } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import type { Commit, Fence, InstanceKey, SnapshotRecord } from "../store/Commit.ts"
@@ -101,8 +101,8 @@ const snapshotOf = (
   ahead: SpeculativeState,
   stateSize: number,
 ): SnapshotRecord | undefined => {
-  const warn = (problem: string, cause?: unknown) => {
-    machine.environment.run(Effect.logError(`${key.machine} ${key.id}: no snapshot at ${sequence}: ${problem}`, cause))
+  const warn = (problem: string) => {
+    machine.environment.run(Effect.logError(`${key.machine} ${key.id}: no snapshot at ${sequence}: ${problem}`))
     return undefined
   }
   try {
@@ -110,7 +110,7 @@ const snapshotOf = (
     if (body.length > stateSize) return warn(`its state takes ${body.length} characters as JSON, the limit is ${stateSize}`)
     return { sequence, at, version: machine.version, body }
   } catch (cause) {
-    return warn("its state cannot be encoded", cause)
+    return warn(`its state cannot be encoded: ${explainWithFrames(cause)}`)
   }
 }
 

@@ -11,7 +11,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
-import { problemOf } from "./problemOf.ts"
+import { faultOf, problemOf } from "./problemOf.ts"
 
 /** A loop whose last turn failed. */
 export interface LoopOutage {
@@ -87,11 +87,11 @@ export const backgroundLoop = <E, R>(
     }
   })
 
-/** An outage of the store is logged in one line. A defect is a fault of the program, so the warning includes its stack trace. */
+/** An outage of the store is logged in one line. A defect is a fault of the program, so the warning includes its stack frames. */
 const logOutage = (name: string, problem: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
-  const line = `${name} failed and is tried again until it succeeds: ${problem}`
-  if (Cause.hasDies(cause)) return Effect.logWarning(line, cause)
-  return Effect.andThen(Effect.logWarning(line), Effect.logDebug(`${name} failed`, cause))
+  const line = `${name} failed and is tried again until it succeeds`
+  if (Cause.hasDies(cause)) return Effect.logWarning(`${line}: ${faultOf(cause)}`)
+  return Effect.andThen(Effect.logWarning(`${line}: ${problem}`), Effect.logDebug(`${name} failed: ${faultOf(cause)}`))
 }
 
 /** Starts a loop that ends with the scope, or when its fiber is interrupted. When it ends, it is no longer listed as down. */

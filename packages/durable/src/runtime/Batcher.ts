@@ -11,6 +11,7 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
+import { faultsOf } from "./problemOf.ts"
 
 export interface BatcherOptions<Item, A, E, Prepared = Item> {
   /** Starts the fiber that performs batches. It must outlive the callers. */
@@ -142,7 +143,7 @@ export class Batcher<Item, A = void, E = never, Prepared = Item> {
         thrown.push(cause)
       }
     }
-    return thrown.length === 0 ? Effect.void : Effect.logError("a caller of a batch failed on its exit", ...thrown)
+    return thrown.length === 0 ? Effect.void : Effect.logError(`a caller of a batch failed on its exit: ${faultsOf(thrown)}`)
   }
 
   /** The fiber ends when nothing is waiting, or because it is interrupted: then the remaining items are interrupted with it. */

@@ -12,6 +12,7 @@ import { commitFailures, commitsStored, eventsStored, flushes } from "../engine/
 import type { Pace } from "../engine/TimerHeap.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import type { JournalService } from "../store/Journal.ts"
+import { faultsOf } from "./problemOf.ts"
 
 /** The most commits of a flush. More in one statement gain no throughput and cost latency. */
 const flushLimit = 500
@@ -135,7 +136,7 @@ export class GroupCommit {
       ready.push(one)
       commits.push(commit)
     }
-    if (thrown.length > 0) yield* Effect.logError("an instance could not make its commit; its events fail", ...thrown)
+    if (thrown.length > 0) yield* Effect.logError(`an instance could not make its commit; its events fail: ${faultsOf(thrown)}`)
     if (ready.length > 0) {
       this.#flights++
       this.#gather()
@@ -170,7 +171,7 @@ export class GroupCommit {
         stored++
         events += commit.events.length
       })
-      const logged = thrown.length === 0 ? Effect.void : Effect.logError("an instance failed after its commit", ...thrown)
+      const logged = thrown.length === 0 ? Effect.void : Effect.logError(`an instance failed after its commit: ${faultsOf(thrown)}`)
       if (Exit.isFailure(exit)) return Effect.andThen(logged, Metric.update(commitFailures, 1))
       const counted = Effect.andThen(
         thrown.length === 0 ? Metric.update(flushes, 1) : Effect.andThen(logged, Metric.update(flushes, 1)),

@@ -3,9 +3,10 @@
  * it would even replace a typed failure, because defects go before failures.
  */
 import * as Effect from "effect/Effect"
+import { faultOf } from "./problemOf.ts"
 
 /** `what` names the resource in the log, for example "the file". */
 export const releasing = (what: string, release: () => unknown): Effect.Effect<void> =>
   Effect.promise(async () => void (await release())).pipe(
-    Effect.catchCause((cause) => Effect.logWarning(`${what} could not be released`, cause)),
+    Effect.catchCause((cause) => Effect.logWarning(`${what} could not be released: ${faultOf(cause)}`)),
   )

@@ -62,12 +62,25 @@ describe("a background loop", () => {
         const line = "the sweep failed and is tried again until it succeeds: store: claim failed: Query failed: no route to host"
         const warnings = logged.filter(([level]) => level === "Warn")
         assert.deepStrictEqual(warnings, [["Warn", [line], Cause.empty]])
-        assert.deepStrictEqual(
-          logged.filter(([level]) => level === "Debug").map(([, , cause]) => Cause.squash(cause)),
-          [away],
-        )
+        const [[, [detail], cause] = ["", [], undefined]] = logged.filter(([level]) => level === "Debug")
+        assert.match(String(detail), /^the sweep failed: store: claim failed: Query failed: no route to host\n +at /)
+        assert.deepStrictEqual(cause, Cause.empty)
       }),
     ),
+  )
+
+  it.effect("logs a defect with its causes and stack frames, and neither the fields of the error nor the password of an address", () =>
+    Effect.gen(function* () {
+      const logged: Array<readonly [message: unknown, cause: Cause.Cause<unknown>]> = []
+      const logger = Logger.make<unknown, void>(({ message, cause }) => void logged.push([[message].flat(), cause]))
+      const cause = new Error("cannot read postgres://detent:sesame@db/detent")
+      const defect = Object.assign(new Error("the driver is broken", { cause }), { password: "sesame" })
+      yield* Effect.provide(forkLoop("the sweep", Effect.die(defect)), Logger.layer([logger]))
+      yield* TestClock.adjust("0 seconds")
+      const [[[line], empty] = [[], undefined]] = logged as ReadonlyArray<readonly [ReadonlyArray<unknown>, Cause.Cause<unknown>]>
+      assert.match(String(line), /the driver is broken: cannot read postgres:\/\/detent:•••@db\/detent\n +at .*BackgroundLoop\.test\.ts/)
+      assert.deepStrictEqual(empty, Cause.empty)
+    }),
   )
 
   it.effect("147 whose turn does not end is no longer listed as down once the turn reports that it works", () =>

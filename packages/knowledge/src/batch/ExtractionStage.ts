@@ -1,6 +1,8 @@
 /** Extracts the documents of a batch concurrently, each as its own run, and applies the failure policy. */
+
 import { defectsAsFailures } from "@detent/durable/internal"
 import type { SendError } from "@detent/machine"
+import { explain } from "@detent/machine/internal"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -80,7 +82,9 @@ const endRunsSoon = (folder: StorageFolder, state: Extracting) =>
     Effect.timeout(endPatience),
     // Finalizers are not interruptible by default, and this one has a time limit.
     Effect.interruptible,
-    Effect.catchCause((cause) => Effect.logWarning(`batch ${state.batchId}: some of its documents are still being extracted`, cause)),
+    Effect.catchCause((cause) =>
+      Effect.logWarning(`batch ${state.batchId}: some of its documents are still being extracted: ${explain(Cause.squash(cause))}`),
+    ),
   )
 
 const isLeft = (cause: Cause.Cause<{ readonly _tag: string }>) =>
@@ -364,7 +368,9 @@ export const startReport = (
         Effect.interruptible,
         Effect.timeout(publishPatience),
         // The resumed batch reports these documents: it finds their runs.
-        Effect.catchCause((cause) => Effect.logWarning(`batch ${batchId}: the results of some documents are not in its log yet`, cause)),
+        Effect.catchCause((cause) =>
+          Effect.logWarning(`batch ${batchId}: the results of some documents are not in its log yet: ${explain(Cause.squash(cause))}`),
+        ),
       ),
     }
   })

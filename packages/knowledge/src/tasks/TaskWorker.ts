@@ -2,8 +2,11 @@
  * Runs the tasks of the durable queue, and those of this process's memory. Every process that works on a database has one, so that a
  * dead letter of any queue can be retried with `detent command retry`.
  */
+
 import { type Commands, CommandWorker, DeadLetters, forkLoop } from "@detent/durable"
 import { CommandResult, RetryPolicy } from "@detent/machine"
+import { explainWithFrames } from "@detent/machine/internal"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -64,7 +67,9 @@ const drainMemory = (folder: StorageFolder, concurrency: number, retry: RetryPol
     const tasks = Option.getOrUndefined(yield* Effect.serviceOption(MemoryTasks))
     if (tasks === undefined) return
     const one = Effect.flatMap(tasks.take, (task) => attempted(folder, task, retry))
-    const endless = Effect.forever(Effect.catchCause(one, (cause) => Effect.logError("a task failed with a defect", cause)))
+    const endless = Effect.forever(
+      Effect.catchCause(one, (cause) => Effect.logError(`a task failed with a defect: ${explainWithFrames(Cause.squash(cause))}`)),
+    )
     for (let index = 0; index < concurrency; index++) yield* Effect.forkScoped(endless)
   })
 

@@ -5,7 +5,7 @@ import type * as Stream from "effect/Stream"
 import type { Taken } from "../decide/Decision.ts"
 import type { Compiled, Node } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
-import { MachineStopped } from "../MachineError.ts"
+import { explainWithFrames, MachineStopped } from "../MachineError.ts"
 import type { ActorEnd, Snapshot } from "./Actor.ts"
 import type { Environment, Host } from "./Host.ts"
 import { listening } from "./Listening.ts"
@@ -168,7 +168,7 @@ export const guarded = (actor: ActorState, notify: () => void) => {
   try {
     notify()
   } catch (cause) {
-    actor.environment.run(Effect.logError(`a listener of ${actor.machine} ${actor.id} threw`, cause))
+    actor.environment.run(Effect.logError(`a listener of ${actor.machine} ${actor.id} threw: ${explainWithFrames(cause)}`))
   }
 }
 

@@ -1,5 +1,6 @@
 /** All routes as one application. Every failure is answered with a problem. */
 
+import { explainWithFrames } from "@detent/machine/internal"
 import { SystemOff } from "@detent/workspace/errors"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
 import { Systems } from "@detent/workspace/Systems"
@@ -247,7 +248,7 @@ const problemOfCause = (
   }
   // The client closed its WebSocket or sent invalid data.
   if (isSocketError(error)) return Effect.succeed(problemResponse(unreadable))
-  return Effect.as(Effect.logError("a request failed with a defect", cause), problemResponse(failed))
+  return Effect.as(Effect.logError(`a request failed with a defect: ${explainWithFrames(error)}`), problemResponse(failed))
 }
 
 const isDecodable = (path: string): boolean => {

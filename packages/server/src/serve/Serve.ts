@@ -6,9 +6,11 @@
  * Layer.launch(server)
  * ```
  */
+
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import { forkLoop } from "@detent/durable"
+import { explainWithFrames } from "@detent/machine/internal"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeWS from "@effect/platform-node/NodeWS"
@@ -160,7 +162,7 @@ const start = (options: ServeOptions) =>
     const streams = yield* LiveStreams
     const run = Effect.runForkWith(yield* Effect.context<never>())
     // Emitted while it listens, such as when no file descriptor is free for a connection. Open connections remain.
-    server.on("error", (cause) => run(Effect.logError("the server could not accept a connection", cause)))
+    server.on("error", (cause) => run(Effect.logError(`the server could not accept a connection: ${explainWithFrames(cause)}`)))
     yield* Effect.acquireRelease(listening(server, host, port), () =>
       Effect.gen(function* () {
         stopping.begin()
