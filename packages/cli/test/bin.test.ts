@@ -85,7 +85,7 @@ describe("the detent command", () => {
     const { code, out, err } = await new Running(process.execPath, ["--import", `data:text/javascript,${older}`, bin, "--help"]).ended
     assert.strictEqual(code, 1)
     assert.strictEqual(out, "")
-    assert.match(err, /^Detent needs Node 22\.18 or later; this is 20\.20\.2\. [^\n]+\n$/)
+    assert.match(err, /^Detent needs Node 22\.19 or later; this is 20\.20\.2\. [^\n]+\n$/)
     const named = /A newer one is in (\S+node_modules\/\.bin): put that folder first in PATH/.exec(err)?.[1] ?? ""
     assert.isTrue(existsSync(join(named, "node")), err)
     assert.deepStrictEqual([...loaded(bin)], [bin])
