@@ -46,34 +46,34 @@ beforeAll(async () => {
 
 describe("a batch from the command line", () => {
   it("that contradicts an earlier one shows what validation held back, with the reason and the document", async () => {
-    for (const [folder, year] of [
-      ["before", 1902],
-      ["after", 1911],
+    for (const [folder, place] of [
+      ["before", "Kaldby"],
+      ["after", "Mirova"],
     ] as const) {
       await mkdir(join(cwd, folder))
-      await writeFile(join(cwd, folder, "works.txt"), `Halcyon Works is a company based in Thessam. Halcyon Works was founded in ${year}.`)
+      await writeFile(join(cwd, folder, "people.txt"), `Ada Sol was born in ${place}.`)
     }
     const setting = ["--ontology", "ontology.ttl", "--examples", "examples.jsonl", "--namespace", "works", "--data", "works-home"]
     assert.strictEqual((await detent("batch", "run", "before", ...setting)).code, 0)
     const refused = await detent("batch", "run", "after", ...setting, "--validation", "fail")
     assert.strictEqual(refused.code, 1)
-    assert.match(refused.out, /foundingYear: More than 1 values \(.*Halcyon Works was founded in 19/)
+    assert.match(refused.out, /bornIn: More than 1 values \(.*Ada Sol was born in /)
     const held = await detent("batch", "run", "after", ...setting)
     assert.strictEqual(held.code, 0, held.err)
     assert.match(held.out, /^quarantined +1 statement$/m)
     const show = /detent (batch show \S+ --quarantine --data works-home)/.exec(held.err)?.[1] ?? ""
     const shown = await detent(...show.split(" "))
-    assert.match(shown.out, /Halcyon-Works\S* +\S+foundingYear +1911 +More than 1 values +\S+after\/works\.txt/)
+    assert.match(shown.out, /Ada-Sol\S* +\S+bornIn +\S*Mirova\S* +More than 1 values +\S+after\/people\.txt/)
     const [listed] = JSON.parse((await detent(...show.split(" "), "--json")).out).quarantined
-    assert.deepInclude(listed, { value: "1911", message: "More than 1 values" })
+    assert.strictEqual(listed.message, "More than 1 values")
     const { out } = await detent(
       "graph",
       "query",
-      "SELECT ?year { ?x <https://example.org/coast#foundingYear> ?year }",
+      "SELECT ?place { ?x <https://example.org/coast#bornIn> ?y . ?y <http://www.w3.org/2000/01/rdf-schema#label> ?place }",
       "--data",
       "works-home",
     )
-    assert.strictEqual(out, "year\n1902\n")
+    assert.strictEqual(out, "place\nKaldby\n")
   })
 
   it("lists violations that were not quarantined, and says what to do after a failed validation", async () => {

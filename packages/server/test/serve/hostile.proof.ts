@@ -75,7 +75,8 @@ const attacked = (data: string) =>
         const figures = `slowest ${server.slowest.toFixed(0)} ms, median ${server.median.toFixed(0)} ms of ${server.count}; an idle server: slowest ${machine.slowest.toFixed(0)} ms; longest turn ${turn.toFixed(0)} ms of processor time; ${memory.toFixed(0)} MB of memory`
         console.log(`/health/live during ${during}: ${figures}`)
         assert.isAbove(server.count, 0, figures)
-        assert.isBelow(server.median, 100 + 10 * machine.slowest, figures)
+        // The median of few answers is about the slowest of them.
+        if (server.count >= 5) assert.isBelow(server.median, 100 + 10 * machine.slowest, figures)
         assert.isBelow(server.slowest, late + 20 * machine.slowest, figures)
         assert.isBelow(turn, longestTurn, figures)
         assert.isBelow(memory, mostMemory, figures)
