@@ -1,4 +1,5 @@
 /** Stores events: those of many fibers in one statement, or as a part of the caller's transaction. */
+import { explain } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Hex from "effect/encoding/Hex"
@@ -37,7 +38,9 @@ export const makeEntryWriter = (
       perform: (positions) =>
         Effect.as(
           Effect.catch(store.announce(positions.reduce((last, position) => Math.max(last, position), 0)), (error) =>
-            Effect.logDebug(`journal ${store.journal} could not announce its position: other processes find it by polling`, error),
+            Effect.logDebug(
+              `journal ${store.journal} could not announce its position, and other processes find it by polling: ${explain(error)}`,
+            ),
           ),
           positions.map(() => Exit.void),
         ),

@@ -39,7 +39,11 @@ it.live("147 a journal whose store throws is followed again afterwards: one warn
       yield* Fiber.join(reader)
       assert.strictEqual(tail.position, 1)
       yield* eventually(down, ({ length }) => length === 0)
-      assert.deepStrictEqual(warnings, ["follower of journal default failed and is tried again until it succeeds: the driver is broken"])
+      assert.strictEqual(warnings.length, 1)
+      assert.match(
+        warnings[0] ?? "",
+        /^follower of journal default failed and is tried again until it succeeds: the driver is broken\n +at .*loops\.test\.ts/,
+      )
     }).pipe(
       Effect.scoped,
       Effect.provide(clientOf({ _tag: "Sqlite", filename })),

@@ -59,7 +59,7 @@ export const outages: Topic = (it) => {
         assert.match(String(loop), /^command worker /)
         yield* Effect.sleep(700)
         assert.strictEqual(warnings.length, round, `one warning per outage: ${warnings.join("; ")}`)
-        assert.match(String(warnings.at(-1)), /^command worker .* failed and is tried again until it succeeds: the driver is broken$/)
+        assert.match(String(warnings.at(-1)), /^command worker .* failed and is tried again until it succeeds: the driver is broken\n +at /)
         isBroken = false
         yield* eventually(countsOf(name), ({ completed }) => completed === round * 20)
         yield* eventually(down, ({ length }) => length === 0)

@@ -5,6 +5,7 @@
 
 import type { ReadError } from "@detent/durable"
 import { defectsAsFailures } from "@detent/durable/internal"
+import { explain } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -103,7 +104,9 @@ const endCancelled = ({ batchId, attempt }: typeof S.Extracting.Type, stored: Ef
     if (now?._tag === "Cancelled") yield* endRuns({ batchId }, cancelledWithBatch(attempt))
   }).pipe(
     Effect.catchCause((cause) =>
-      Effect.logDebug(`batch ${batchId}: its runs could not be ended, and are ended by the next process that works on it`, cause),
+      Effect.logDebug(
+        `batch ${batchId}: its runs could not be ended, and are ended by the next process that works on it: ${explain(Cause.squash(cause))}`,
+      ),
     ),
   )
 

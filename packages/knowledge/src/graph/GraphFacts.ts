@@ -7,6 +7,7 @@
  * const { items, next } = yield* facts.entities(version, { search: "harbour", limit: 20 })
  * ```
  */
+import { explain } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -346,5 +347,5 @@ const placesIn = (storage: StorageService, pool: Option.Option<WorkerPoolService
     return yield* readPlaces(pool, { source: { name: source }, bytes, spans })
   }).pipe(
     // If a document cannot be read, its facts are shown without places.
-    Effect.catch((error) => Effect.as(Effect.logDebug("cannot find the places of facts in their document", error), undefined)),
+    Effect.catch((error) => Effect.as(Effect.logDebug(`cannot find the places of facts in their document: ${explain(error)}`), undefined)),
   )

@@ -1,7 +1,10 @@
 /** Live streams of the events of instances: commits of this process immediately, commits of other processes within a second. */
+
 import { Engine, type EventRecord, forkLoop, type InstanceKey, type InstanceStanding, Journal } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
+import { explain } from "@detent/machine/internal"
 import { hasEnded } from "@detent/workspace/operations/instances"
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -78,7 +81,9 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
         const name = nameOf(inspection)
         if (channels.get(name) === undefined) return
         // After a failure, the loop below reads the instance within a second, and reports a store that does not answer.
-        Effect.runForkWith(context)(Effect.catchCause(refreshing([name]), (cause) => Effect.logDebug("an instance is read later", cause)))
+        Effect.runForkWith(context)(
+          Effect.catchCause(refreshing([name]), (cause) => Effect.logDebug(`an instance is read later: ${explain(Cause.squash(cause))}`)),
+        )
       })
       yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))
 

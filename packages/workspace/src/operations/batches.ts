@@ -1,4 +1,5 @@
 /** Operations on batches of documents: start, show, cancel, retry, resume, withdraw, review, and read their results. */
+
 import { createHash } from "node:crypto"
 import type { InstanceRecord } from "@detent/durable"
 import {
@@ -33,6 +34,7 @@ import {
   ValidationReportJson,
 } from "@detent/knowledge"
 import { folderAt } from "@detent/knowledge/StorageLocation"
+import { explain } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -89,7 +91,9 @@ export const withdrawnOf = (batches: ReadonlyArray<Pick<BatchStatus, "batchId" |
     for (const [namespace, own] of Map.groupBy(added, (one) => one.namespace)) {
       const current = yield* graph.current(namespace).pipe(
         // The list stays readable where a graph cannot be read.
-        Effect.catch((error) => Effect.as(Effect.logDebug(`the graph ${namespace} cannot be read`, error), Option.none<GraphVersion>())),
+        Effect.catch((error) =>
+          Effect.as(Effect.logDebug(`the graph ${namespace} cannot be read: ${explain(error)}`), Option.none<GraphVersion>()),
+        ),
       )
       if (Option.isNone(current)) continue
       const contributing = new Set(current.value.contributions.map(({ batchId }) => batchId))

@@ -1,4 +1,5 @@
 /** Exploring a graph: its versions and the changes between two, the neighbourhood of an entity, the text behind a fact. */
+
 import {
   CanonicalGraph,
   type ContentHash,
@@ -13,6 +14,7 @@ import {
   type Namespace,
   Storage,
 } from "@detent/knowledge"
+import { explain } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -224,7 +226,7 @@ const isUnchanged = ({
     if (info.value.size > largestSource) return undefined
     return contentHashOf((yield* storage.get(source)).bytes) === contentHash
     // A source that cannot be read, or that this process may not read, cannot be compared.
-  }).pipe(Effect.catch((error) => Effect.as(Effect.logDebug("the source of a document cannot be compared", error), undefined)))
+  }).pipe(Effect.catch((error) => Effect.as(Effect.logDebug(`the source of a document cannot be compared: ${explain(error)}`), undefined)))
 
 const Counted = Schema.fromJsonString(
   Schema.Struct({
