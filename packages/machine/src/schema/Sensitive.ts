@@ -8,7 +8,6 @@
  */
 import type * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
-import type { Fields } from "./Variant.ts"
 
 const annotation = "detent/sensitive"
 
@@ -25,7 +24,7 @@ export const isSensitive = (schema: Schema.Constraint): boolean => redactionOf(s
 export const redactor = (schema: Schema.Constraint): ((value: unknown) => unknown) => redactionOf(schema.ast) ?? show
 
 /** A copy of a value's fields that is safe to show. */
-export const redact = (fields: Fields, value: object): Record<string, unknown> =>
+export const redact = (fields: Schema.Struct.Fields, value: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => name !== "_tag")
