@@ -261,7 +261,7 @@ const needsNode = ({ runsWork }: EngineConfig, machine: unknown): boolean => {
 }
 
 const makeService = (engine: EngineParts, slots: SlotExecution | undefined, heldCheck: HeldCheck | undefined): EngineService => {
-  const { journal, node, registry, table, transactions } = engine
+  const { journal, node, registry, storeWait, table, transactions } = engine
   const registering = <A, E, R>(
     machine: unknown,
     upcasters: Upcasters | undefined,
@@ -316,7 +316,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined, held
   const wasRemoved = ({ name: machine }: RegisteredMachine, id: string): Effect.Effect<boolean, PersistenceFailed> =>
     Effect.suspend(() => {
       const live = table.find({ machine, id })
-      return live === undefined ? Effect.succeed(false) : engine.follower.wasRemoved(live)
+      return live === undefined ? Effect.succeed(false) : storeWait.retry(engine.follower.wasRemoved(live))
     })
 
   const ensure = (registered: RegisteredMachine, id: string, input: unknown) => {
@@ -326,11 +326,11 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined, held
     const start = Effect.asVoid(engine.begin(registered, id, input))
     // Another node has it, perhaps with a newer version of the machine: it is not read here.
     if (!table.isLocal(key) && !table.isClosed) {
-      return Effect.flatMap(journal.standings([key]), ([standing]) =>
+      return Effect.flatMap(storeWait.retry(journal.standings([key])), ([standing]) =>
         standing === undefined ? Effect.catchTag(start, "ActorExists", () => Effect.void) : Effect.void,
       )
     }
-    const open = table.open(key)
+    const open = storeWait.open(key)
     const existing = Effect.flatMap(wasRemoved(registered, id), () => Effect.asVoid(open))
     return Effect.catchTag(existing, "InstanceNotFound", () => Effect.catchTag(start, "ActorExists", () => Effect.asVoid(open)))
   }
@@ -354,11 +354,16 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined, held
     ensure: (machine, id, ...input) =>
       outside("ensure", machine, id, (registered) => Effect.as(ensure(registered, id, input[0]), handle(registered, id))),
     get: (machine, id) =>
-      registering(machine, undefined, (registered) =>
-        noInstance({ machine: registered.name, id }) !== undefined
-          ? Effect.succeedNone
-          : Effect.map(journal.open({ machine: registered.name, id }), (opened) => Option.map(opened, () => handle(registered, id))),
-      ),
+      registering(machine, undefined, (registered) => {
+        const key = { machine: registered.name, id }
+        if (noInstance(key) !== undefined) return Effect.succeedNone
+        // A transaction of the caller fails with its first statement that fails.
+        const opened = Effect.withFiber((fiber) => (transactions.isInside(fiber) ? journal.open(key) : storeWait.retry(journal.open(key))))
+        return Effect.map(
+          opened,
+          Option.map(() => handle(registered, id)),
+        )
+      }),
     list: (machine, options = {}) => {
       const { state, limit, after, ...filter } = options
       return journal.list(
@@ -371,7 +376,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined, held
     restore: (id, machine) =>
       outside("restore", machine, id, (registered) =>
         Effect.catchTag(
-          Effect.map(table.open({ machine: registered.name, id }), () => Option.some(handle(registered, id))),
+          Effect.map(storeWait.open({ machine: registered.name, id }), () => Option.some(handle(registered, id))),
           "InstanceNotFound",
           () => Effect.succeed(Option.none()),
         ),

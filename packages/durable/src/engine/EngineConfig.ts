@@ -52,7 +52,10 @@ export interface EngineOptions {
   readonly onConflict?: "reload" | "fail"
   /** Instances leave memory when they were not used for this long. Default: 5 minutes. */
   readonly passivateAfter?: Duration.Input
-  /** How long a failing store is retried before senders get the error. Default: 10 seconds. */
+  /**
+   * How long `start`, `ensure`, `get`, `restore` and senders wait for a failing store before they get the error, whether the instance
+   * is in memory or not. Default: 10 seconds.
+   */
   readonly storeTimeout?: Duration.Input
   /**
    * How often the store is asked whether another process has changed instances whose work runs here, in which events are postponed,

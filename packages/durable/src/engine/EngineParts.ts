@@ -23,6 +23,7 @@ import { invalidId } from "./NewInstance.ts"
 import type { NodeMembership } from "./NodeMembership.ts"
 import { OutageRecovery } from "./OutageRecovery.ts"
 import { RemoteInstances } from "./RemoteInstances.ts"
+import { StoreWait } from "./StoreWait.ts"
 import { outsideSpans, tracingIn } from "./Telemetry.ts"
 import { TimerScheduler } from "./TimerScheduler.ts"
 import { TransactionGuard } from "./TransactionGuard.ts"
@@ -36,6 +37,8 @@ export interface EngineParts {
   readonly timerStore: TimersService
   readonly registry: MachineRegistry
   readonly table: InstanceTable
+  /** For callers that wait for a store that does not answer. */
+  readonly storeWait: StoreWait
   readonly remote: RemoteInstances
   readonly loader: InstanceLoader
   readonly history: HistoryReader
@@ -95,7 +98,10 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     isKept: (instance) => table.findNamed(instance.name) === instance && context.isLocal(instance.key),
     onConflict: config.onConflict,
     storeTimeoutMillis: Duration.toMillis(config.storeTimeout),
-    storeRetry: Schedule.max([Schedule.exponential("50 millis", 1.5), Schedule.during(config.storeTimeout)]),
+    storeRetry: Schedule.max([
+      Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("1 second")]),
+      Schedule.during(config.storeTimeout),
+    ]),
     outageRetry: Schedule.min([Schedule.exponential("250 millis", 2), Schedule.spaced("10 seconds")]),
     workRetry: Schedule.min([Schedule.exponential("1 second", 2), Schedule.spaced("1 minute")]),
     lock: locks === undefined ? undefined : (key) => ({ acquire: locks.acquire(key) }),
@@ -156,12 +162,14 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     journal,
     registry,
     table: () => table,
+    storeWait: () => storeWait,
     gained: () => takeover?.gained(),
   })
   const table: InstanceTable = new InstanceTable(context, registry, loader, environment)
   const follower: ChangeFollower = new ChangeFollower(journal, loader, environment, config.followMillis, (name) => table.findNamed(name))
   const takeover =
     node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower, wake: context.wake }, node, config.leaseMillis)
+  const storeWait: StoreWait = new StoreWait(table, context, environment)
   const recovery: OutageRecovery = new OutageRecovery(table, environment)
   const timers: TimerScheduler = new TimerScheduler(timerStore, table, environment, groupCommit, config.sweeper.intervalMillis)
   const drain = Effect.gen(function* () {
@@ -170,6 +178,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     node?.close()
     timers.heap.close()
     recovery.close()
+    storeWait.close()
     yield* follower.close(reason)
     table.stopWork()
     yield* Effect.timeoutOption(table.allSettled, config.drainTimeout)
@@ -184,6 +193,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     timerStore,
     registry,
     table,
+    storeWait,
     remote,
     loader,
     history: new HistoryReader(journal),

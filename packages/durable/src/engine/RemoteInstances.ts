@@ -37,10 +37,11 @@ import { deliveryPrefix, isDeliveryId } from "../instance/SelfSentEvents.ts"
 import { isRemoved, removed } from "../instance/UnconfirmedCommits.ts"
 import type { InstanceKey, Json } from "../store/Commit.ts"
 import type { JournalService } from "../store/Journal.ts"
-import type { InstanceTable, OpenError, StartError } from "./InstanceTable.ts"
+import type { InstanceTable, StartError } from "./InstanceTable.ts"
 import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
 import { newInstanceCommit } from "./NewInstance.ts"
 import type { Answering, Receiver, RemoteAnswer, RemoteRequest, Routing } from "./Routing.ts"
+import type { StoreWait } from "./StoreWait.ts"
 
 /** A subclass comes before its base class: an error is decoded as the first class that fits. */
 const RemoteError = Schema.toCodecJson(
@@ -75,6 +76,7 @@ export interface LocalParts {
   readonly journal: JournalService
   readonly registry: MachineRegistry
   readonly table: () => InstanceTable
+  readonly storeWait: () => StoreWait
   /** This node may have gained instances that have work to do. */
   readonly gained: () => void
 }
@@ -289,7 +291,7 @@ export class RemoteInstances {
           )
         case "Wake":
           return Effect.andThen(
-            Effect.catchTag(this.#open(key), "InstanceNotFound", () => Effect.void),
+            Effect.catchTag(this.#local.table().open(key), "InstanceNotFound", () => Effect.void),
             Effect.sync(() => answer({ _tag: "Done" })),
           )
       }
@@ -298,10 +300,6 @@ export class RemoteInstances {
 
   #isHere(key: InstanceKey): boolean {
     return !this.#local.table().isClosed && this.#routing()?.isLocal(key) === true
-  }
-
-  #open(key: InstanceKey): Effect.Effect<LiveInstance, OpenError> {
-    return this.#local.table().open(key)
   }
 
   #receiveEvent(
@@ -313,7 +311,7 @@ export class RemoteInstances {
   ): Effect.Effect<void, RemoteError> {
     const { event: body, id: dedupeId } = request
     return Effect.flatMap(readEvent(codec, key, { sequence: 0, at: 0, tag: "(received)", body, dedupeId }), (read) =>
-      Effect.map(this.#open(key), (live) => {
+      Effect.map(this.#local.storeWait().open(key), (live) => {
         // While it was read, the instance may have moved to another node, which may have refused the event, and moved back.
         if (!this.#isHere(key) || departures !== this.#departures) return answer(elsewhere("the instance is not here"))
         this.#deliver(live, codec, request, read, answer)
@@ -355,7 +353,7 @@ export class RemoteInstances {
     })
     return Effect.flatMap(decoded, (state) =>
       Effect.catchTag(Effect.asVoid(this.#local.table().start(registered, key.id, state, at)), "ActorExists", (exists) =>
-        Effect.flatMap(this.#local.journal.open(key), (found) =>
+        Effect.flatMap(this.#local.storeWait().retry(this.#local.journal.open(key)), (found) =>
           Option.isSome(found) && found.value.record.startedAt === at ? Effect.void : Effect.fail(exists),
         ),
       ),

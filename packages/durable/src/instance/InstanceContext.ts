@@ -52,7 +52,7 @@ export interface InstanceContext {
   readonly isKept: (instance: InstanceEntry) => boolean
   /** Whether an event is decided again after a sequence conflict, or fails. */
   readonly onConflict: "reload" | "fail"
-  /** How long a failing store is retried before senders get the error. */
+  /** How long callers wait for a failing store before they get the error. */
   readonly storeTimeoutMillis: number
   /** The schedule of retries after the store failed. Ends after `storeTimeoutMillis`. */
   readonly storeRetry: Schedule.Schedule<unknown>

@@ -62,6 +62,11 @@ export class InstanceHandle {
     return this.#engine.table.open({ machine: this.machine, id: this.id })
   }
 
+  /** The same for an event: its sender waits for a store that does not answer. */
+  get #receiving(): Effect.Effect<LiveInstance, ReadError> {
+    return this.#engine.storeWait.open({ machine: this.machine, id: this.id })
+  }
+
   send(event: Tagged, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound> {
     return this.#send(event, options, silently)
   }
@@ -111,7 +116,7 @@ export class InstanceHandle {
     const envelope = new Envelope(event, { dedupeId })
     envelope.trace = trace
     if (inMemory !== undefined) return outcome(inMemory.deliver(envelope), read)
-    return Effect.flatMap(this.#live, (live) => {
+    return Effect.flatMap(this.#receiving, (live) => {
       // The engine may have been stopped while the instance was read.
       if (table.isClosed && table.find(this) === undefined) return Effect.fail(table.stoppedError(this))
       // It may have moved to another node.
@@ -133,7 +138,7 @@ export class InstanceHandle {
       const tag = tagOf(event) ?? ""
       const reply = compiled.declarations.event.$variants.get(tag)?.reply
       if (reply === undefined && compiled.events.has(tag)) {
-        return yield* Effect.fail(notAQuestion((yield* this.#live).record, event))
+        return yield* Effect.fail(notAQuestion((yield* this.#receiving).record, event))
       }
       const { answer } = yield* this.call(event, options)
       if (reply !== undefined && Schema.is(reply)(answer)) return answer

@@ -16,6 +16,9 @@ import { Chance } from "./Chance.ts"
 /** More steps than this without time passing is a loop that never ends. */
 const stepLimit = 200_000
 
+/** More steps than this in one schedule: time passes, but nothing comes to rest. A sound one takes fewer than 10,000. */
+const totalLimit = 40_000
+
 interface Sleeper {
   readonly at: number
   readonly order: number
@@ -64,10 +67,14 @@ export class World {
     }
   }
 
+  /** Steps since the world began. */
+  #steps = 0
+
   /** Lets everything happen that needs no time. */
   settle() {
     for (let step = 0; this.#ready.length > 0; step++) {
       if (step > stepLimit) throw new Error("a fiber turns round and round without time passing")
+      if (++this.#steps > totalLimit) throw new Error("the engines never come to rest")
       const batch = this.#ready
       this.#ready = []
       for (const [process, task] of batch) process.step(task)

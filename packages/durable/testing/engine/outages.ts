@@ -74,6 +74,110 @@ export const outages = ({ describe, test }: Kit) =>
         expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Begin", "Progress", "Finish"])
       }))
 
+    test("start, ensure, get, restore and sends to instances that are not in memory wait for the store, and succeed when it is back", ({
+      open,
+      pass,
+      passFor,
+      events,
+    }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open({ storeTimeout: "10 seconds" })
+        const ids = ["sent", "asked", "ensured", "restored"]
+        const jobs = yield* Effect.forEach(ids, (id) => engine.start(Job, id, JobState.Busy({ n: 0 })))
+        yield* engine.release(Job, ids)
+        const [sent, asked] = jobs as [(typeof jobs)[0], (typeof jobs)[0]]
+        allFails(probe)
+        const calls: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+          sent.send(JobEvent.Add({ by: 1 })),
+          asked.call(JobEvent.Add({ by: 2 })),
+          engine.start(Job, "started", JobState.Busy({ n: 0 })),
+          engine.ensure(Job, "ensured"),
+          engine.ensure(Job, "begun", JobState.Busy({ n: 0 })),
+          engine.get(Job, "ensured"),
+          engine.restore("restored", Job),
+        ]
+        const waiting = yield* Effect.forEach(calls, (call) => Effect.forkChild(Effect.exit(call), { startImmediately: true }))
+        for (let second = 0; second < 5; second++) yield* pass("1 second")
+        expect(waiting.map((fiber) => fiber.pollUnsafe() === undefined)).toEqual(calls.map(() => true))
+        heals(probe)
+        const ended = yield* Effect.forEach(waiting, passFor)
+        expect(ended.map(({ _tag }) => _tag)).toEqual(calls.map(() => "Success"))
+        expect((yield* events({ machine: "job", id: "sent" })).map(({ tag }) => tag)).toEqual(["Add"])
+        expect(yield* sent.state).toEqual(JobState.Busy({ n: 1 }))
+        expect(yield* asked.state).toEqual(JobState.Busy({ n: 2 }))
+      }))
+
+    test("start, ensure, get, restore and sends to instances that are not in memory fail when the store was away for the store timeout", ({
+      open,
+      pass,
+      passFor,
+    }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open({ storeTimeout: "2 seconds" })
+        const job = yield* engine.start(Job, "j", JobState.Busy({ n: 0 }))
+        yield* engine.release(Job, ["j"])
+        allFails(probe)
+        const calls: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+          job.send(JobEvent.Add({ by: 1 })),
+          engine.start(Job, "started", JobState.Busy({ n: 0 })),
+          engine.ensure(Job, "j"),
+          engine.get(Job, "j"),
+          engine.restore("j", Job),
+        ]
+        const waiting = yield* Effect.forEach(calls, (call) => Effect.forkChild(Effect.flip(call), { startImmediately: true }))
+        yield* pass("1 second")
+        expect(waiting.map((fiber) => fiber.pollUnsafe() === undefined)).toEqual(calls.map(() => true))
+        yield* pass("1 second")
+        for (const error of yield* Effect.forEach(waiting, passFor)) expect(error).toMatchObject({ _tag: "PersistenceFailed" })
+        expect(yield* engine.live).toBe(0)
+      }))
+
+    test("a caller that waits for the store gets the error when the engine closes", ({ open, pass, passFor }) =>
+      Effect.gen(function* () {
+        const { engine, probe, close } = yield* open({ storeTimeout: "1 hour", drainTimeout: "1 second" })
+        const job = yield* engine.start(Job, "j", JobState.Busy({ n: 0 }))
+        yield* engine.release(Job, ["j"])
+        allFails(probe)
+        const calls: ReadonlyArray<Effect.Effect<unknown, unknown>> = [job.send(JobEvent.Add({ by: 1 })), engine.get(Job, "j")]
+        const waiting = yield* Effect.forEach(calls, (call) => Effect.forkChild(Effect.flip(call), { startImmediately: true }))
+        yield* pass("1 second")
+        const closing = yield* Effect.forkChild(close)
+        yield* passFor(closing)
+        for (let second = 0; second < 2; second++) yield* pass("1 second")
+        expect(waiting.map((fiber) => fiber.pollUnsafe() !== undefined)).toEqual(calls.map(() => true))
+        yield* Effect.forEach(waiting, passFor)
+      }))
+
+    test("senders that wait for the store get their turn in the order in which they sent", ({ open, pass, passFor, events }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open({ storeTimeout: "1 minute" })
+        const job = yield* engine.start(Job, "j", JobState.Busy({ n: 0 }))
+        yield* engine.release(Job, ["j"])
+        allFails(probe)
+        const order = Array.from({ length: 12 }, (_, n) => n)
+        const waiting = yield* Effect.forEach(order, (by) =>
+          Effect.tap(Effect.forkChild(job.send(JobEvent.Add({ by })), { startImmediately: true }), () => pass("700 millis")),
+        )
+        heals(probe)
+        yield* Effect.forEach(waiting, passFor)
+        const journaled = yield* events({ machine: "job", id: "j" })
+        expect(journaled.map(({ body }) => JSON.parse(body).e.by)).toEqual(order)
+      }))
+
+    test("the sweeper does not wait for the store timeout: it sweeps again within its own pauses", ({ open, pass, passUntil }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open({ storeTimeout: "1 hour", passivateAfter: "1 second" })
+        const call = yield* engine.start(TimedCall, "c")
+        yield* passUntil("1 second", engine.live, (live) => live === 0)
+        allFails(probe)
+        yield* pass("1 minute")
+        const before = probe.claims.length
+        for (let second = 0; second < 120; second++) yield* pass("1 second")
+        expect(probe.claims.length - before).toBeGreaterThan(5)
+        heals(probe)
+        yield* passUntil("1 second", call.state, ({ _tag }) => _tag === "Late")
+      }))
+
     test("an instance with work that had to leave memory returns by itself, and its work continues", ({
       open,
       pass,
