@@ -10,6 +10,7 @@ export const packages = {
   workspace: "Opening a workspace, and the operations that HTTP, the command line and MCP share.",
   server: "Serving.",
   cli: "The command line.",
+  processes: "Work on user content in processes of its own.",
   uploads: "Files of items.",
   knowledge: "Documents, batches and graphs.",
   cluster: "Many nodes on one PostgreSQL.",

@@ -8,7 +8,7 @@ export {
   type TaskOptions,
   WorkerCrashed,
   type WorkerError,
-} from "@detent/durable/ProcessPool"
+} from "@detent/processes"
 export { BatchEventLog, type BatchEventLogService, type DocumentStanding } from "./batch/BatchEventLog.ts"
 export {
   type BatchChanges,

@@ -10,9 +10,9 @@
  */
 import { readFileSync } from "node:fs"
 import { Engine } from "@detent/durable"
-import type { TaskLimit } from "@detent/durable/ProcessPool"
 import type { EntityWorkflowError } from "@detent/entity"
 import type { PersistenceFailed } from "@detent/machine"
+import type { TaskLimit } from "@detent/processes"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -2,7 +2,7 @@
  * Reads a document of any supported kind as plain text, in the caller's thread or on workers. Plain text and CSV may be of any size and
  * are read piece by piece; the others are held in memory and have a limit.
  */
-import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/durable/ProcessPool"
+import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"

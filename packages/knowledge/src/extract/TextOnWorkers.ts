@@ -2,7 +2,7 @@
  * Chunking and the detection of the language of a document on the worker pool in the context, whose limits bound what a text can cost.
  * Without a pool, the caller's thread does both.
  */
-import type { WorkerError } from "@detent/durable/ProcessPool"
+import type { WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"

@@ -3,7 +3,7 @@
  * while another worker answers other queries. A worker keeps the version it has loaded, so that a second query starts immediately.
  */
 
-import { limitText, type WorkerError } from "@detent/durable/ProcessPool"
+import { limitText, type WorkerError } from "@detent/processes"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /** Answers queries inside a worker, which holds one version of a graph in memory. */
-import { type TaskChannel, UnsoundWorker } from "@detent/durable/ProcessPool"
+import { type TaskChannel, UnsoundWorker } from "@detent/processes"
 import { formStart } from "./SparqlText.ts"
 
 export interface LoadInput {

@@ -8,7 +8,7 @@
  * ```
  */
 import { createHash } from "node:crypto"
-import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/durable/ProcessPool"
+import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Triple } from "../rdf/Term.ts"

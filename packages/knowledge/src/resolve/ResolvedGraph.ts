@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto"
-import { itemsOf, type TaskChannel, type WorkerError } from "@detent/durable/ProcessPool"
+import { itemsOf, type TaskChannel, type WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"

@@ -2,8 +2,8 @@
  * The entry point of a worker process, which serves the tasks of this package. The name of a task begins with its kind. The modules of a
  * kind are loaded on first use, so that a worker starts sooner.
  */
-import type { TaskHandlers } from "@detent/durable/ProcessPool"
-import { serve } from "@detent/durable/Serving"
+import type { TaskHandlers } from "@detent/processes"
+import { serve } from "@detent/processes/Serving"
 
 const kinds: Readonly<Record<string, () => Promise<TaskHandlers>>> = {
   document: async () => (await import("../document/DocumentReader.ts")).tasks,

@@ -3,7 +3,7 @@
  * validation and queries; and how much time and memory the work on one piece of user content may take. A worker that exceeds a limit is
  * killed and replaced; only the document, ontology, batch or query that it worked on fails.
  */
-import { makeProcessPool, moduleBeside, type ProcessPool, type ProcessPoolOptions, type TaskLimit } from "@detent/durable/ProcessPool"
+import { makeProcessPool, moduleBeside, type ProcessPool, type ProcessPoolOptions, type TaskLimit } from "@detent/processes"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

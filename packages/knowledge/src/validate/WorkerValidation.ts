@@ -1,6 +1,6 @@
 /** Reads shapes and validates on a worker, whose limits stop shapes and data crafted to make validation run forever. */
 
-import { fromOutcome, itemsOf, type Outcome, outcomeOf, type TaskChannel, type WorkerError } from "@detent/durable/ProcessPool"
+import { fromOutcome, itemsOf, type Outcome, outcomeOf, type TaskChannel, type WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

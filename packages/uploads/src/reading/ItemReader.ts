@@ -6,7 +6,7 @@
  * This process reads items of a definition without a module, and items of Hacker News without a check of the user: every step on their
  * text is linear in its length.
  */
-import { limitText, makeProcessPool, moduleBeside, type ProcessPool, type TaskLimit } from "@detent/durable/ProcessPool"
+import { limitText, makeProcessPool, moduleBeside, type ProcessPool, type TaskLimit } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"

@@ -1,6 +1,6 @@
 /** Reads items in a worker process, with the definition that a module exports. */
 import { hash } from "node:crypto"
-import type { TaskChannel } from "@detent/durable/ProcessPool"
+import type { TaskChannel } from "@detent/processes"
 import type { ItemKind } from "../item/ItemKind.ts"
 import { type ReadContent, readContent, readStrictly } from "../item/ReadContent.ts"
 

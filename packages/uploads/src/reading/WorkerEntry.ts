@@ -1,5 +1,5 @@
 /** The entry point of a worker process, which reads items with definitions of the user. */
-import { serve } from "@detent/durable/Serving"
+import { serve } from "@detent/processes/Serving"
 import { readItems } from "./ReadingTask.ts"
 
 // Serves only as a child process of a pool.

@@ -1,5 +1,5 @@
 /** The entry point of a worker process, which lays out diagrams. */
-import { serve } from "@detent/durable/Serving"
+import { serve } from "@detent/processes/Serving"
 import { place, placeTask } from "./LayoutTask.ts"
 
 // Serves only as a child process of a pool.

@@ -2,8 +2,9 @@
  * Reads chunks with one ontology and one model: prose sentence by sentence, tables and key-value lines by their form. The results
  * depend on the arguments alone, so a worker thread returns the same as the main thread.
  */
-import type { TaskChannel } from "@detent/durable/ProcessPool"
+
 import { joinLines } from "@detent/machine/internal"
+import type { TaskChannel } from "@detent/processes"
 import * as Result from "effect/Result"
 import { splitSentences } from "../../document/Sentences.ts"
 import type { ClassExpression } from "../../ontology/Ontology.ts"

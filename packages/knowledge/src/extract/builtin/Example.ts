@@ -3,7 +3,7 @@
  * has one example per line. A hostile file can take any amount of time and memory to read, so a worker reads it.
  */
 
-import { fromOutcome, type Outcome, outcomeOf } from "@detent/durable/ProcessPool"
+import { fromOutcome, type Outcome, outcomeOf } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"

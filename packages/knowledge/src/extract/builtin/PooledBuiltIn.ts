@@ -1,6 +1,6 @@
 /** The built-in extractor on a pool of workers: the same answers, with one worker per processor. */
 
-import type { Shared, TaskLimit, WorkerError } from "@detent/durable/ProcessPool"
+import type { Shared, TaskLimit, WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Semaphore from "effect/Semaphore"

@@ -14,25 +14,6 @@ import * as Stream from "effect/Stream"
 import { LimitExceeded, limitText, type Shared, type TaskLimit, WorkerCrashed, type WorkerError } from "./Protocol.ts"
 import { WorkerEnded, WorkerProcess, type WorkerTask } from "./WorkerProcess.ts"
 
-export {
-  fromOutcome,
-  itemsOf,
-  LimitExceeded,
-  limitText,
-  moduleBeside,
-  type Outcome,
-  outcomeOf,
-  type Shared,
-  type TaskChannel,
-  TaskFailed,
-  type TaskHandler,
-  type TaskHandlers,
-  type TaskLimit,
-  UnsoundWorker,
-  WorkerCrashed,
-  type WorkerError,
-} from "./Protocol.ts"
-
 export interface ProcessPoolOptions {
   /** A module that serves tasks. */
   readonly entry: URL

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
-import { makeProcessPool, type ProcessPoolOptions } from "../../src/processes/ProcessPool.ts"
+import { makeProcessPool, type ProcessPoolOptions } from "../src/ProcessPool.ts"
 
 const pool = (options: Partial<ProcessPoolOptions>) =>
   makeProcessPool({ entry: new URL("./testWorker.ts", import.meta.url), limit: { time: "60 seconds", memory: 1024 }, ...options })

@@ -1,7 +1,7 @@
 /** A worker with tasks that misbehave in all the ways a pool has to cope with. They count in files, which processes share. */
 import { appendFileSync, readFileSync } from "node:fs"
-import { type TaskHandlers, UnsoundWorker } from "../../src/processes/Protocol.ts"
-import { serve } from "../../src/processes/Serving.ts"
+import { type TaskHandlers, UnsoundWorker } from "../src/Protocol.ts"
+import { serve } from "../src/Serving.ts"
 
 interface Counted {
   readonly file: string
