@@ -1,10 +1,11 @@
 /** Model-based test: any sequence of operations has the same results as on a plain map of names to contents. */
+
+import { compareText } from "@detent/machine/internal"
 import { assert, type Vitest } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { compareCodePoints } from "../src/rdf/LineSort.ts"
 import {
   blobIn,
   Generation,
@@ -54,7 +55,7 @@ const apply = (storage: StorageService, folder: StorageFolder, model: Map<Storag
     const entry = model.get(uri)
     if (step.operation === "list") {
       const listed = yield* Stream.runCollect(storage.list(folder))
-      const expected = [...model].sort(([a], [b]) => compareCodePoints(a, b)).map(([uri, { generation }]) => ({ uri, generation }))
+      const expected = [...model].sort(([a], [b]) => compareText(a, b)).map(([uri, { generation }]) => ({ uri, generation }))
       return assert.deepStrictEqual(
         listed.map(({ uri, generation }) => ({ uri, generation })),
         expected,

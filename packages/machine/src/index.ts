@@ -15,7 +15,7 @@ export * as CommandResult from "./effects/CommandResult.ts"
 export type { AsyncContext } from "./effects/HandlerCall.ts"
 export * as RetryPolicy from "./effects/RetryPolicy.ts"
 export { type EffectContext, type EffectSlot, type Effects, type GuardContext, type Guards, Slot } from "./effects/Slot.ts"
-export * from "./MachineError.ts"
+export * from "./error/MachineError.ts"
 export { Event } from "./schema/Event.ts"
 export { State } from "./schema/State.ts"
 // Parts of inferred types: a declaration file that exports a machine names them.

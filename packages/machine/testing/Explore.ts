@@ -11,7 +11,7 @@
 import { type Blueprint, complete, transitionEvent } from "../src/define/Blueprint.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 import { initialState } from "../src/define/Machine.ts"
-import { describe } from "../src/MachineError.ts"
+import { describe } from "../src/error/MachineError.ts"
 import { Exploration } from "./Exploration.ts"
 import type { ConstantGuard, ExploreReport, NeverProduced, NotExplored, StateFinding, UndeclaredSlots } from "./ExploreReport.ts"
 import { Observed, type ObservedEdge } from "./Observed.ts"

@@ -23,7 +23,7 @@ import type { Trace } from "../src/actor/Trace.ts"
 import type { Request } from "../src/decide/Decision.ts"
 import type { EventOf, ServicesOf, StateOf } from "../src/define/MachineType.ts"
 import type { HandlerServices } from "../src/effects/Slot.ts"
-import type { SendError } from "../src/MachineError.ts"
+import type { SendError } from "../src/error/MachineError.ts"
 import { Recording } from "./Recording.ts"
 import type { AnyMachine, EffectStubs, GuardStubs, StartOf, StateTag } from "./Subject.ts"
 

@@ -6,7 +6,7 @@ import { type Trace, traceOfInspections } from "../src/actor/Trace.ts"
 import type { Request } from "../src/decide/Decision.ts"
 import type { Builder } from "../src/define/Builder.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
-import type { SendError } from "../src/MachineError.ts"
+import type { SendError } from "../src/error/MachineError.ts"
 import { type AnyMachine, checkNames, declarationsOf, guardHandlers, type Handlers, withHandlers } from "./Subject.ts"
 
 export class Recording {

@@ -6,7 +6,7 @@ import * as Random from "effect/Random"
 import type { Compiled } from "../src/define/Compile.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 import { eventProblem } from "../src/define/Machine.ts"
-import { describe } from "../src/MachineError.ts"
+import { describe } from "../src/error/MachineError.ts"
 import type { UntypedVariant } from "../src/schema/Variant.ts"
 import type { NotExplored } from "./ExploreReport.ts"
 

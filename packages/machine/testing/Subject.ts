@@ -3,7 +3,7 @@ import { Builder } from "../src/define/Builder.ts"
 import type { Declarations } from "../src/define/Declarations.ts"
 import type { Definition } from "../src/define/Definition.ts"
 import type { InputOf, StateOf } from "../src/define/MachineType.ts"
-import { DefinitionError } from "../src/MachineError.ts"
+import { DefinitionError } from "../src/error/MachineError.ts"
 
 /** Any machine, built or not. */
 export type AnyMachine = Definition<unknown, unknown, never, unknown, string>

@@ -2,9 +2,9 @@
 
 import { basename, join, resolve } from "node:path"
 import type { Instance, ReadError } from "@detent/durable"
-import { releasing } from "@detent/durable/internal"
 import type { EntityState, EntityWorkflow, TriggerEvent, UpdateEvent } from "@detent/entity"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
+import { releasing } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,7 @@
 /** A client for a SQLite file on node:sqlite. It has one connection: lent for one statement, or taken for a transaction. */
 
 import { backup as backupDatabase, DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from "node:sqlite"
+import { releasing } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,7 +14,6 @@ import * as Client from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { classifySqliteError, SqlError } from "effect/sql/SqlError"
 import * as Statement from "effect/sql/Statement"
-import { releasing } from "../runtime/releasing.ts"
 
 export interface SqliteClientConfig {
   readonly filename: string

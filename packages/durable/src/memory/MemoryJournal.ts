@@ -1,4 +1,6 @@
 /** The journal in memory. */
+
+import { compareText } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,7 +17,6 @@ import {
   placementOf,
 } from "../store/Journal.ts"
 import { takeOverInSteps } from "../store/takeOverInSteps.ts"
-import { compareText } from "../store/textOrder.ts"
 import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
 import { commandName, findInstance, isOfLife, isOfRevision } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"

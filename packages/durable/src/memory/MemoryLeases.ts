@@ -1,9 +1,10 @@
 /** Leases in memory. The clock of the process decides when a lease has ended. */
+
+import { compareText } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Lease, LeaseResult, LeasesService } from "../store/Leases.ts"
-import { compareText } from "../store/textOrder.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
 export const memoryLeases = ({ leases }: MemoryState): LeasesService => {

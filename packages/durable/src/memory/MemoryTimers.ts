@@ -1,11 +1,12 @@
 /** Durable deadlines in memory. */
+
+import { compareText } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
 import type { InstanceLife } from "../store/Journal.ts"
 import type { ClaimedTimer, DeadTimer, MachineVersions, TimersService } from "../store/Timers.ts"
-import { compareText } from "../store/textOrder.ts"
 import type { MemoryState, StoredTimer } from "./MemoryState.ts"
 import { findInstance, isOfLife } from "./MemoryState.ts"
 

@@ -6,7 +6,7 @@
 import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { releasing } from "@detent/durable/internal"
+import { compareText, releasing } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -82,7 +82,7 @@ const overhead = 32
 
 const sorted = (lines: ReadonlyArray<string>): Array<string> => {
   // 100,000 lines take 60 ms in the engine's default order, and 290 ms with a comparator.
-  const inOrder = lines.some(hasSurrogates) ? lines.toSorted(compareCodePoints) : lines.toSorted()
+  const inOrder = lines.some(hasSurrogates) ? lines.toSorted(compareText) : lines.toSorted()
   return inOrder.filter((line, index) => index === 0 || line !== inOrder[index - 1])
 }
 
@@ -167,7 +167,7 @@ const refill = async (cursor: Cursor): Promise<boolean> => {
   return advance(cursor)
 }
 
-const isBefore = (one: Cursor, other: Cursor): boolean => compareCodePoints(one.line, other.line) < 0
+const isBefore = (one: Cursor, other: Cursor): boolean => compareText(one.line, other.line) < 0
 
 const rise = (heap: Array<Cursor>): void => {
   for (let child = heap.length - 1; child > 0; ) {
@@ -265,23 +265,5 @@ async function* readLines(handle: FileHandle): AsyncGenerator<ReadonlyArray<stri
   }
 }
 
-/**
- * Compares strings by code point, which is also the order of their UTF-8 bytes, as in `LC_ALL=C sort` and object stores. JavaScript's
- * default order by UTF-16 code unit puts characters beyond U+FFFF before those from U+E000 on.
- */
-export const compareCodePoints = (a: string, b: string): number => {
-  const length = Math.min(a.length, b.length)
-  for (let index = 0; index < length; index++) {
-    const x = a.charCodeAt(index)
-    const y = b.charCodeAt(index)
-    if (x === y) continue
-    // A surrogate encodes a code point beyond U+FFFF, so it sorts after all other units.
-    return raised(x) - raised(y)
-  }
-  return a.length - b.length
-}
-
 /** Whether JavaScript's default order may differ. */
 const hasSurrogates = (text: string): boolean => /[\ud800-\udfff]/.test(text)
-
-const raised = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)

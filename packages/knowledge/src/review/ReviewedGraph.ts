@@ -2,12 +2,13 @@
  * Applies the decisions of reviewers to graphs. An accepted fact is stated like any other, by the same statement with the same words,
  * and its statement is attributed to the reviewer. A rejected fact is stated nowhere.
  */
+
+import { compareText } from "@detent/machine/internal"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { documentOfLine, sameAs, withoutStatements } from "../graph/GraphLines.ts"
 import { entityIri, factTriples } from "../rdf/FactGraph.ts"
-import { compareCodePoints } from "../rdf/LineSort.ts"
 import { literal, namedNode, triple } from "../rdf/Term.ts"
 import { lineOf, lineParts, typePredicate } from "../rdf/Turtle.ts"
 import { detentVocabulary, rdf, vocabularies } from "../rdf/Vocabulary.ts"
@@ -95,7 +96,7 @@ const decidedLines = <E, R>(lines: Stream.Stream<string, E, R>, { accepted, reje
   )
 
 /** Sorts the lines and removes duplicates. */
-export const sortedLines = (lines: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(lines)].toSorted(compareCodePoints)
+export const sortedLines = (lines: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(lines)].toSorted(compareText)
 
 /** The entities and statements of decisions that a contribution to the graph has already. */
 export interface Standing {

@@ -9,7 +9,8 @@ import { type FileHandle, mkdir, open, opendir, realpath, rm, stat } from "node:
 import { dirname, join, relative, resolve, sep } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { makePrivateFile, privateFile, privateFolder, releasing } from "@detent/durable/internal"
+import { makePrivateFile, privateFile, privateFolder } from "@detent/durable/internal"
+import { compareText, releasing } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -20,7 +21,6 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { compareCodePoints } from "../rdf/LineSort.ts"
 import { openingStep } from "./Describe.ts"
 import { contentHashOf } from "./Identity.ts"
 import {
@@ -138,7 +138,7 @@ const entriesOf = async (folder: string) => {
     // A folder that does not exist yet is empty.
     if (!hasCode(error, "ENOENT", "ENOTDIR")) throw error
   }
-  return entries.sort((a, b) => compareCodePoints(a.order, b.order))
+  return entries.sort((a, b) => compareText(a.order, b.order))
 }
 
 const statIfThere = async (path: string) => {

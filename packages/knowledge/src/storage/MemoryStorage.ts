@@ -1,9 +1,10 @@
 /** Blobs in memory, under `mem://` addresses, for tests and experiments. */
+
+import { compareText } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { compareCodePoints } from "../rdf/LineSort.ts"
 import { contentHashOf } from "./Identity.ts"
 import {
   AddressRefused,
@@ -80,7 +81,7 @@ export const make: Effect.Effect<StorageService> = Effect.sync(() => {
     list: (folder) =>
       Stream.unwrap(
         Effect.map(served(folder), () => {
-          const found = [...blobs.keys()].filter((uri) => uri.startsWith(folder)).sort(compareCodePoints)
+          const found = [...blobs.keys()].filter((uri) => uri.startsWith(folder)).sort(compareText)
           return Stream.fromIterable(found).pipe(
             Stream.flatMap((uri) => {
               const kept = blobs.get(uri)

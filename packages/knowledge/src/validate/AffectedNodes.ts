@@ -3,7 +3,7 @@
  * validation results may differ from before. So a batch that adds a hundred facts to a graph of a million is validated by checking a
  * few hundred nodes.
  */
-import { releasing } from "@detent/durable/internal"
+import { releasing } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"

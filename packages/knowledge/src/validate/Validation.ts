@@ -3,13 +3,15 @@
  * at a time, with the classes of the nodes they point to. Shapes that look further need the graph in memory, and are applied to the
  * nodes within their reach of the change.
  */
+
+import { compareText } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import type { NodeOfLines } from "../graph/GraphLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { compareCodePoints, type SortFailed } from "../rdf/LineSort.ts"
+import type { SortFailed } from "../rdf/LineSort.ts"
 import type { Triple } from "../rdf/Term.ts"
 import { termOf, termText, tripleOfParts, typePredicate } from "../rdf/Turtle.ts"
 import { vocabularies } from "../rdf/Vocabulary.ts"
@@ -239,7 +241,7 @@ const found = (
     const places = new Map(nodes.map(({ subject }, place) => [subject, place]))
     const placeOf = ({ root }: Finding) => places.get(root) ?? Number.MAX_SAFE_INTEGER
     // Sorted, so that the order does not depend on how the graph was split into chunks.
-    return findings.sort((one, other) => placeOf(one) - placeOf(other) || compareCodePoints(keyOf(one), keyOf(other)))
+    return findings.sort((one, other) => placeOf(one) - placeOf(other) || compareText(keyOf(one), keyOf(other)))
   })
 
 const findingOf = (graph: ShapesGraph, { shape, root, result }: LibraryFinding, around: Surroundings): Finding => {

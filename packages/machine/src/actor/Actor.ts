@@ -9,7 +9,7 @@ import type * as Exit from "effect/Exit"
 import type * as Stream from "effect/Stream"
 import type { Taken } from "../decide/Decision.ts"
 import type { TimeoutEvent } from "../decide/Timeout.ts"
-import type { ActionFailed, MachineStopped, SendError } from "../MachineError.ts"
+import type { ActionFailed, MachineStopped, SendError } from "../error/MachineError.ts"
 import type { Answered } from "../schema/Union.ts"
 
 /** A snapshot of an actor: its state and status. */

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { eventLabel } from "../decide/Timeout.ts"
 import type { Tagged } from "../define/Declarations.ts"
-import { ActionFailed, InvalidEvent, Overloaded, type Phase, type SendError, TransitionRefused, tagOf } from "../MachineError.ts"
+import { ActionFailed, InvalidEvent, Overloaded, type Phase, type SendError, TransitionRefused, tagOf } from "../error/MachineError.ts"
 import { type ActorState, guarded } from "./ActorState.ts"
 import type { Inspection } from "./Inspection.ts"
 

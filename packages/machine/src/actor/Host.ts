@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { ActorExists, type InvalidState, MachineStopped, type SendError } from "../MachineError.ts"
+import { ActorExists, type InvalidState, MachineStopped, type SendError } from "../error/MachineError.ts"
 import type { Inspection } from "./Inspection.ts"
 import type { StateScope } from "./StateScope.ts"
 

@@ -1,6 +1,6 @@
 /** Everything that happens in an actor system, for tests, logs and live views. */
 import type { Taken } from "../decide/Decision.ts"
-import type { ActionFailed, SendError } from "../MachineError.ts"
+import type { ActionFailed, SendError } from "../error/MachineError.ts"
 
 interface About {
   readonly machine: string

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { Taken } from "../decide/Decision.ts"
 import type { Tagged } from "../define/Declarations.ts"
-import type { SendError } from "../MachineError.ts"
+import type { SendError } from "../error/MachineError.ts"
 
 /** The result of an event. */
 export type Result = Taken<Tagged, Tagged> | SendError

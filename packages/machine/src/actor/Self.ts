@@ -9,7 +9,7 @@ import type {
   InvalidTransition,
   MachineStopped,
   SendError,
-} from "../MachineError.ts"
+} from "../error/MachineError.ts"
 import type { Actor } from "./Actor.ts"
 
 /** An actor as seen by its own work. */

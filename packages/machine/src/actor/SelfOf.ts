@@ -1,7 +1,7 @@
 /** The actor as its own work sees it. */
 import * as Effect from "effect/Effect"
 import type { Tagged } from "../define/Declarations.ts"
-import type { ActorExists, InvalidState, SendError } from "../MachineError.ts"
+import type { ActorExists, InvalidState, SendError } from "../error/MachineError.ts"
 import type { ActorPort } from "./ActorPort.ts"
 import { asVoid, isMessage, outcome } from "./Mailbox.ts"
 import type { StateScope } from "./StateScope.ts"

@@ -17,7 +17,7 @@ import { type Compiled, type GroupNode, isTimerOf, type Node } from "../define/C
 import type { Tagged, WorkDeclaration } from "../define/Declarations.ts"
 import { callSlot, commandKey } from "../effects/Command.ts"
 import { type Called, callHandler } from "../effects/HandlerCall.ts"
-import { ActionFailed, type Phase, ProcessingTimeout } from "../MachineError.ts"
+import { ActionFailed, type Phase, ProcessingTimeout } from "../error/MachineError.ts"
 import type { ActorPort } from "./ActorPort.ts"
 import { actionFailed, inspect, report, stale } from "./ActorReport.ts"
 import type { ActorState } from "./ActorState.ts"

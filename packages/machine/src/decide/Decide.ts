@@ -15,7 +15,7 @@ import {
   MachineStopped,
   type Phase,
   TransitionRefused,
-} from "../MachineError.ts"
+} from "../error/MachineError.ts"
 import {
   type Beginning,
   type Decision,

@@ -11,7 +11,7 @@ import type {
   MachineStopped,
   Phase,
   TransitionRefused,
-} from "../MachineError.ts"
+} from "../error/MachineError.ts"
 import type { Tagged } from "../schema/Variant.ts"
 
 /** An effect slot that was called in a decision, an `enter` or an `exit`. The commit makes it a command. */

@@ -3,7 +3,7 @@ import type * as Duration from "effect/Duration"
 import type { Compiled } from "../define/Compile.ts"
 import type { Predicate, Tagged } from "../define/Declarations.ts"
 import type { Recorder } from "../effects/Slot.ts"
-import { DefinitionError, type Phase } from "../MachineError.ts"
+import { DefinitionError, type Phase } from "../error/MachineError.ts"
 import { type DelayRequest, type Hook, none, type Request, type TimerRequest } from "./Decision.ts"
 import { durationMillis, latestDue } from "./Timeout.ts"
 

@@ -1,7 +1,7 @@
 /** Timeouts: the event that a machine gets when one is due, journaled like any other, and the durations they may have. */
 import * as Duration from "effect/Duration"
 import * as Schema from "effect/Schema"
-import { describe } from "../MachineError.ts"
+import { describe } from "../error/MachineError.ts"
 import type { TimerRequest } from "./Decision.ts"
 
 export interface TimeoutEvent {

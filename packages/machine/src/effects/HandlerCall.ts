@@ -5,7 +5,7 @@
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { DefinitionError } from "../MachineError.ts"
+import { DefinitionError } from "../error/MachineError.ts"
 
 /** The context of async code. */
 export interface AsyncContext {

@@ -8,7 +8,7 @@
  */
 import type * as Duration from "effect/Duration"
 import { durationMillis } from "../decide/Timeout.ts"
-import { DefinitionError, describe } from "../MachineError.ts"
+import { DefinitionError, describe } from "../error/MachineError.ts"
 
 export type RetryPolicy =
   | { readonly _tag: "None" }

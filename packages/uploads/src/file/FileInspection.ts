@@ -1,7 +1,7 @@
 /** Inspects a file before its items are read: whether it exists, its size, its encoding and its layout. */
 
 import { createGunzip } from "node:zlib"
-import { releasing } from "@detent/durable/internal"
+import { releasing } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import { CollectionLimit, collecting } from "./Collected.ts"
 import { FileBytes } from "./FileBytes.ts"

@@ -1,5 +1,5 @@
 /** Reads the items of a file a few at a time, from its start or after an item. */
-import { releasing } from "@detent/durable/internal"
+import { releasing } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { FileBytes } from "./FileBytes.ts"

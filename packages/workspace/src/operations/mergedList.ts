@@ -1,7 +1,7 @@
 /** One list over several filters of the store, in the order of the store: oldest or newest change first. */
 import { type InstanceCursor, type InstanceFilter, type InstancePage, Journal } from "@detent/durable"
-import { compareText } from "@detent/durable/internal"
 import type { PersistenceFailed } from "@detent/machine"
+import { compareText } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 
 export type ListOrder = NonNullable<InstanceFilter["order"]>

@@ -4,8 +4,8 @@
  */
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
-import { joinLines, pathsOf } from "./schema/SchemaProblem.ts"
-import { hidden, isSensitive } from "./schema/Sensitive.ts"
+import { joinLines, pathsOf } from "../schema/SchemaProblem.ts"
+import { hidden, isSensitive } from "../schema/Sensitive.ts"
 
 const instance = { machine: Schema.String, id: Schema.optionalKey(Schema.String) }
 
@@ -327,6 +327,14 @@ export const describe = (value: unknown): string => {
   } catch {
     return "a value that cannot be shown"
   }
+}
+
+/** The message of the innermost cause. For a failed request, it names the host that did not answer, and never contains a header. */
+export const innermostReason = (error: unknown): string => {
+  let inner = error
+  for (let depth = 0; depth < 5 && inner instanceof Error && inner.cause !== undefined; depth++) inner = inner.cause
+  const message = describe(inner)
+  return message === "" && inner instanceof Error && "code" in inner && typeof inner.code === "string" ? inner.code : message
 }
 
 /** How many errors of a chain of causes are read. */

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import { releasing } from "../../src/runtime/releasing.ts"
+import { releasing } from "../src/error/releasing.ts"
 
 /** The messages that an effect logs. */
 const logged = <A, E>(effect: Effect.Effect<A, E>) =>
