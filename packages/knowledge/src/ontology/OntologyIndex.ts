@@ -27,6 +27,7 @@ export class OntologyIndex {
   private classesAbove: Hierarchy | undefined
   private propertiesAbove: Hierarchy | undefined
   private labelled: ReadonlyMap<string, Labelled> | undefined
+  private single: ReadonlySet<string> | undefined
   private bytes: PackedOntology | undefined
   private readonly demands = { domain: new Map<string, ClassExpression>(), range: new Map<string, ClassExpression>() }
   /** Without the requirements inherited from superproperties. */
@@ -143,6 +144,21 @@ export class OntologyIndex {
     return this.rangeOf(property)
       .flat()
       .filter((iri) => this.isDatatype(iri))
+  }
+
+  /**
+   * Whether an entity has one value of the property: a functional one, one of which a class allows one value at most, or a date of birth or
+   * death, which few ontologies declare.
+   */
+  hasOneValue(property: string): boolean {
+    this.single ??= singleValued(this)
+    return this.single.has(property)
+  }
+
+  /** The properties of which an entity has one value. */
+  get singleValued(): ReadonlySet<string> {
+    this.single ??= singleValued(this)
+    return this.single
   }
 
   acceptsSubject(property: string, type: string): boolean {
@@ -323,6 +339,27 @@ const labelsOf = (ontology: Ontology): ReadonlyMap<string, Labelled> => {
   for (const one of ontology.classes) add(one, "classes")
   for (const one of ontology.properties) add(one, "properties")
   return labelled
+}
+
+const dates = new Set<string>([xsd.date, xsd.dateTime, xsd.gYear, xsd.gYearMonth])
+
+const singleValued = (index: OntologyIndex): ReadonlySet<string> => {
+  const { properties, classes } = index.ontology
+  const limited = classes.flatMap(({ restrictions }) =>
+    restrictions.filter(({ kind, count }) => (kind === "max" || kind === "exactly") && count === 1).map(({ property }) => property),
+  )
+  const declared = properties.filter(({ traits }) => traits.includes("functional")).map(({ iri }) => iri)
+  const dated = properties.filter(
+    ({ iri, kind, range }) =>
+      kind !== "object" &&
+      index
+        .names(iri)
+        .some(
+          (name) =>
+            /\b(?:birth|born|death|died)\b/i.test(name) && (/\b(?:date|year)\b/i.test(name) || range.flat().some((one) => dates.has(one))),
+        ),
+  )
+  return new Set([...declared, ...limited, ...dated.map(({ iri }) => iri)])
 }
 
 const contentStems = (name: string): ReadonlyArray<string> =>

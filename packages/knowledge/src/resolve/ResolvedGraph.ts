@@ -12,7 +12,7 @@ import { labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statementType }
 import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/Turtle.ts"
-import { localName, vocabularies } from "../rdf/Vocabulary.ts"
+import { localName } from "../rdf/Vocabulary.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import {
   type Cluster,
@@ -58,7 +58,7 @@ export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effec
       labels: (type) => ontology.names(type),
       areDisjoint: (one, other) => ontology.areDisjoint(one, other),
     })
-    const entities = new EntityReading(identifying, singleValued(ontology))
+    const entities = new EntityReading(identifying, new Set([...ontology.singleValued].map((iri) => `<${iri}>`)))
     yield* Stream.runForEach(nodesOfLines(existing), (node) =>
       Effect.sync(() => {
         for (const entity of entities.known(node)) resolver.know(entity)
@@ -79,32 +79,6 @@ export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effec
     const mentions = offsets[counted] ?? resolver.mentionCount
     return { lines: rewritten, mentions, entities: new Set(clusterOf.subarray(0, mentions)).size, merges, proposals }
   })
-
-const { xsd } = vocabularies
-const dates = new Set(["date", "dateTime", "gYear", "gYearMonth"].map((name) => `${xsd}${name}`))
-
-/**
- * The properties that have one value for each entity: functional ones, those of which a class allows one value at most, and dates of birth
- * and death, which few ontologies declare.
- */
-const singleValued = (index: OntologyIndex): ReadonlySet<string> => {
-  const { properties, classes } = index.ontology
-  const limited = classes.flatMap(({ restrictions }) =>
-    restrictions.filter(({ kind, count }) => (kind === "max" || kind === "exactly") && count === 1).map(({ property }) => property),
-  )
-  const declared = properties.filter(({ traits }) => traits.includes("functional")).map(({ iri }) => iri)
-  const dated = properties.filter(
-    ({ iri, kind, range }) =>
-      kind !== "object" &&
-      index
-        .names(iri)
-        .some(
-          (name) =>
-            /\b(?:birth|born|death|died)\b/i.test(name) && (/\b(?:date|year)\b/i.test(name) || range.flat().some((one) => dates.has(one))),
-        ),
-  )
-  return new Set([...declared, ...limited, ...dated.map(({ iri }) => iri)].map((iri) => `<${iri}>`))
-}
 
 const isEntity = ({ values }: NodeOfLines): boolean =>
   values.has(labelPredicate) && !(values.get(typePredicate)?.includes(statementType) ?? true)

@@ -298,7 +298,8 @@ export const findReversals = (
     properties[property]?.agentive !== true
       ? []
       : found.flatMap(({ at, strength }) => {
-          if (strength !== "label" || !isActive(view, at)) return []
+          const isOfAgent = properties[property]?.verbs.agents.has(view.stems[at] ?? "") === true
+          if (strength !== "label" || !isOfAgent || !isActive(view, at)) return []
           const doer = nameEndingBefore(view, candidates, at) ?? subjectOfClause(view, candidates, at)
           const done = nameBeginningAfter(view, candidates, at)
           return done === undefined ? [] : [{ property, doer, done }]

@@ -35,9 +35,9 @@ import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures } from "./ObjectFeatures.ts"
 import { classesMeeting, groupsOf, type OntologyView, PropertyNames, viewOntology } from "./OntologyView.ts"
 import { type Judge, type Judgement, type KnownNames, predict, type ReadSentence, readSentence } from "./Prediction.ts"
-import { joinsPersons } from "./QualifiedNames.ts"
+import { isApproximate, joinsPersons } from "./QualifiedNames.ts"
 import type { SentenceView } from "./SentenceView.ts"
-import { type Piece, readStructure, type StructuralStatement, type Structure, splitNames } from "./Structure.ts"
+import { type Piece, readNames, readStructure, type StructuralStatement, type Structure } from "./Structure.ts"
 import { subjectFeatures } from "./SubjectFeatures.ts"
 import { trainBuiltIn } from "./Training.ts"
 
@@ -46,6 +46,9 @@ const clearSubject = 0.4
 
 /** Names of offices in capitals, which are no names of persons. */
 const offices: ReadonlySet<string> = new Set(["CEO", "CFO", "CIO", "COO", "CTO", "MD", "VP", "MP", "PM", "HR", "PR"])
+
+/** The factor for the confidence of a value that a sentence gives only roughly: such a fact needs a review. */
+const roughly = 0.5
 
 /** The least confidence of a fact for its subject and object to get the classes of the property's domain and range. */
 const typingConfidence = 0.5
@@ -149,7 +152,7 @@ export class BuiltInReader {
     const { language } = chunk
     if (language !== undefined && language !== "en") return this.readOther(chunk, language, structure, leastConfidence)
     const prose = structure.prose.map(({ piece, topic }) => ({ sentences: this.sentences(piece, spans), heading: topic?.name }))
-    const fields = structure.statements.flatMap((statement) => this.structural(statement))
+    const { statements: fields, lists } = this.fields(structure)
     const statements = [
       ...fields,
       ...prose.flatMap(({ sentences, heading }) =>
@@ -161,7 +164,7 @@ export class BuiltInReader {
     const facts = this.factsOf(chunk, statements, leastConfidence)
     return {
       facts: compatible(this.ontology, facts),
-      misfits: [...this.misfitsOf(chunk, fields), ...misfitsOfRows(structure)],
+      misfits: [...this.misfitsOf(chunk, fields), ...lists, ...misfitsOfRows(structure)],
       sentences: prose.flatMap(({ sentences }) => sentences),
       named: [],
     }
@@ -171,7 +174,7 @@ export class BuiltInReader {
   private readOther(chunk: Chunk, language: string, structure: Structure, leastConfidence: number) {
     const reader = this.readerOf(language)
     const prose = reader === undefined ? [] : structure.prose.map(({ piece, topic }) => reader.read(piece, topic?.name))
-    const fields = structure.statements.flatMap((statement) => this.structural(statement))
+    const { statements: fields, lists } = this.fields(structure)
     const statements = [
       ...fields,
       ...prose.flatMap((read) => read.statements.map((one) => this.statementOf(one)).filter((one) => this.hasNames(one))),
@@ -185,7 +188,7 @@ export class BuiltInReader {
     )
     return {
       facts: compatible(this.ontology, facts),
-      misfits: [...this.misfitsOf(chunk, fields), ...misfitsOfRows(structure)],
+      misfits: [...this.misfitsOf(chunk, fields), ...lists, ...misfitsOfRows(structure)],
       sentences: [],
       named,
     }
@@ -263,7 +266,8 @@ export class BuiltInReader {
           subject === "earlier" ? earlier.find(({ place }) => this.canBeSubject(place, iri)) : { place: placeOf(subject), share: 1 }
         const to = object === "earlier" ? earlier.find(({ place }) => this.canBeObject(place, iri)) : { place: placeOf(object), share: 1 }
         if (from === undefined || to === undefined) return []
-        const confidence = confidenceOf(this.model.calibration, chance) * from.share * to.share
+        const roughness = object !== "earlier" && isApproximate(read.view, read.candidates[object]!) ? roughly : 1
+        const confidence = confidenceOf(this.model.calibration, chance) * from.share * to.share * roughness
         return [{ subject: from.place, property: iri, object: to.place, confidence }]
       })
       const clear = clearSubjectOf(read, subjects)
@@ -340,16 +344,29 @@ export class BuiltInReader {
     }
   }
 
-  private structural({ topic, property, value, match }: StructuralStatement): ReadonlyArray<Statement> {
-    const subject: Place = { ...topic.name, kind: "name", said: topic.type === undefined ? [] : [topic.type], known: [] }
-    const values = this.ontology.properties.get(property)?.kind === "object" ? splitNames(value) : [value]
-    return values.map((one) => ({
-      subject,
+  /** The statements of tables and fields, and the values that state nothing: one that may be a list of names is not read as one name. */
+  private fields(structure: Structure): { readonly statements: ReadonlyArray<Statement>; readonly lists: ReadonlyArray<Misfit> } {
+    const read = structure.statements.map((stated) => ({ stated, names: this.namesIn(stated) }))
+    return {
+      statements: read.flatMap(({ stated, names = [] }) => names.map((name) => this.structural(stated, name))),
+      lists: read.flatMap(({ stated: { property, value }, names }) => (names === undefined ? [misfitOf(property, value)] : [])),
+    }
+  }
+
+  /** The names or the value of a field. A property that has one value has one name, whatever commas it has. */
+  private namesIn({ property, value }: StructuralStatement): ReadonlyArray<Piece> | undefined {
+    const isName = this.ontology.properties.get(property)?.kind === "object"
+    return isName && !this.ontology.hasOneValue(property) ? readNames(value) : [value]
+  }
+
+  private structural({ topic, property, match }: StructuralStatement, value: Piece): Statement {
+    return {
+      subject: { ...topic.name, kind: "name", said: topic.type === undefined ? [] : [topic.type], known: [] },
       property,
-      object: { ...one, kind: "name", said: [], known: [] },
+      object: { ...value, kind: "name", said: [], known: [] },
       confidence: match,
       isField: true,
-    }))
+    }
   }
 
   /** Names whose class the sentence or the gazetteer gives, except those that have a class from a fact. */
@@ -374,6 +391,8 @@ const pieceOfCandidate = (view: SentenceView, { first, last, text }: Candidate):
   start: view.tokens[first]?.start ?? view.offset,
   end: view.tokens[last]?.end ?? view.offset,
 })
+
+const misfitOf = (property: string, { text, start, end }: Piece): Misfit => ({ property, text, span: { start, end } })
 
 const misfitsOfRows = ({ unread }: Structure): ReadonlyArray<Misfit> =>
   unread.map(({ property, piece: { text, start, end } }) => ({ property, text: joinLines(text, "; "), span: { start, end } }))

@@ -3,7 +3,7 @@ import type { OntologyProperty } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { isDateType, isNumberType, owl } from "../../rdf/Vocabulary.ts"
 import { unmarked } from "../language/ProseLanguage.ts"
-import { stem, withoutPlural } from "../language/Stem.ts"
+import { isVerbLike, stem, withoutPlural } from "../language/Stem.ts"
 import { withoutUnit } from "../language/Units.ts"
 import { relatedStems } from "../language/VerbLexicon.ts"
 import { fold, isFunctionWord, labelKey, tokenize } from "../language/Words.ts"
@@ -82,6 +82,10 @@ export interface PropertyView {
     readonly label: ReadonlySet<string>
     /** Stems of words of related meaning to those. */
     readonly related: ReadonlySet<string>
+    /** Stems of the labels that name an agent: who founded it is the object of "founded by" and "founder". */
+    readonly agents: ReadonlySet<string>
+    /** Labels of one word that are a verb: who joined it is the subject of "joined". */
+    readonly acts: ReadonlySet<string>
     /** Whether it is about the location of things. */
     readonly locates: boolean
   }
@@ -156,11 +160,23 @@ const englishLabels = ({ labels, alternativeLabels }: OntologyProperty, all: Rea
 const kindStems = stemsOf("place date year day name number time city country town")
 const locationStems = stemsOf("locate location situated headquarters base seat")
 
-const verbsOf = (stems: ReadonlySet<string>, expectsPlace: boolean): PropertyView["verbs"] => {
+/** Whether a label names an agent: "director", "designed by". The last word of "works for" does not. */
+const namesAgent = (label: string): boolean => {
+  const last = label.split(" ").at(-1) ?? ""
+  return last === "by" || (/(?:er|or|ist|ian)$/.test(last) && !isFunctionWord(last))
+}
+
+const verbsOf = (stems: ReadonlySet<string>, labels: ReadonlyArray<string>, expectsPlace: boolean): PropertyView["verbs"] => {
   const telling = [...stems].filter((one) => !kindStems.has(one))
   const label = new Set(telling.length > 0 ? telling : stems)
   const related = new Set([...label].flatMap((one) => [...relatedStems(one)]).filter((one) => !label.has(one)))
-  return { label, related, locates: expectsPlace && [...label].some((one) => locationStems.has(one)) }
+  return {
+    label,
+    related,
+    agents: contentStems(labels.filter(namesAgent)),
+    acts: new Set(labels.filter((one) => !one.includes(" ") && isVerbLike(one)).map(stem)),
+    locates: expectsPlace && [...label].some((one) => locationStems.has(one)),
+  }
 }
 
 const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): PropertyView => {
@@ -173,7 +189,7 @@ const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): Prop
   const rangeStems = contentStems(classes.flatMap((iri) => [...ontology.names(iri)]))
   const above = contentStems(classes.flatMap((iri) => [...ontology.ancestors(iri)]).flatMap((iri) => [...ontology.names(iri)]))
   const named = (words: ReadonlySet<string>) => [...words].some((word) => rangeStems.has(word) || above.has(word))
-  const lastWords = englishLabels(property, labels).map((label) => label.split(" ").at(-1) ?? "")
+  const english = englishLabels(property, labels)
   const datesOnly = datatypes.length > 0 && datatypes.every(isDateType)
   const open = range.length === 0
   const expectsPlace = named(placeWords) || (classes.length === 0 && labels.some((label) => placeLabel.test(label)))
@@ -187,12 +203,12 @@ const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): Prop
     name: ontology.label(property.iri),
     stems,
     nouns: labels.map((label) => label.split(" ")).filter((words) => words[0] !== "" && !words.some((word) => isFunctionWord(word))),
-    verbs: verbsOf(stems, expectsPlace),
+    verbs: verbsOf(stems, english, expectsPlace),
     related: new Set([...stems].flatMap((one) => [...relatedStems(one)]).filter((one) => !stems.has(one))),
     rangeStems,
     domainKinds: headStems(domain),
     excludesPersons: domain.length > 0 && !domain.some(namesPerson),
-    agentive: lastWords.some((word) => word === "by" || /(?:er|or|ist|ian)$/.test(word)),
+    agentive: english.some(namesAgent),
     takesEntities: property.kind !== "datatype" && (open || classes.length > 0),
     // An object property without a range takes values, too: where it is plainly about dates or numbers, its kind is a mistake.
     takesValues: property.kind !== "object" || open,

@@ -131,7 +131,10 @@ class PlainReader {
     const next = this.word(at + 1)
     const start = this.verbGroup(at)
     const isPassive = this.isPassive(start, at)
+    const own = this.view.stems[at] ?? ""
+    const isAct = strength === "label" && property.verbs.acts.has(own)
     if (next === "by") {
+      if (isAct && isPassive) return this.pair(this.namesFrom(at + 2), this.subjects(start), property, chance)
       if (strength !== "label" || !property.agentive) return []
       return this.pair(isPassive ? this.subjects(start) : this.describedBy(at), this.namesFrom(at + 2), property, chance)
     }
@@ -142,7 +145,8 @@ class PlainReader {
       return this.pair(this.subjects(start), this.namesFrom(at + 2), property, chance)
     if (isPassive || /ing$/.test(this.word(at)) || prepositions.has(next)) return []
     const [agents, acted] = [this.subjects(start), this.namesFrom(at + 1)]
-    if (property.agentive) return strength === "label" ? this.pair(acted, agents, property, chance) : []
+    if (isAct) return this.pair(agents, acted, property, chance)
+    if (property.agentive) return strength === "label" && property.verbs.agents.has(own) ? this.pair(acted, agents, property, chance) : []
     return property.expects.person && isVerbLike(this.word(at)) ? this.pair(agents, acted, property, chance) : []
   }
 

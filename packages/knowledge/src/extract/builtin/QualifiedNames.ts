@@ -197,3 +197,30 @@ export const isLimit = (view: SentenceView, candidate: Candidate, { expects, ste
     (word === "of" && (directions.has(before) || distances.has(before) || /^(?:outskirts|vicinity|suburbs?)$/.test(before)))
   )
 }
+
+// Approximations
+
+const approximators = wordSet(`about around roughly approximately approx circa c ca nearly almost over under above below some`)
+const estimates = wordSet("estimated approximate rough projected provisional")
+
+/** How many words before a value an adjective may stand: "an estimated population of 50,000". */
+const longestEstimate = 5
+
+/** Whether a sentence gives a number or a date only roughly: "about 640", "more than 640", "circa 1921", "an estimated 640", "640 or so". */
+export const isApproximate = (view: SentenceView, { kind, first, last }: Candidate): boolean => {
+  if (kind !== "number" && kind !== "date") return false
+  const word = (at: number) => view.words[at] ?? ""
+  if (word(last + 1) === "or" && /^(?:so|more|less|thereabouts)$/.test(word(last + 2))) return true
+  const lead = /^[.~≈]$/.test(word(first - 1)) ? first - 2 : first - 1
+  if (/^[~≈]$/.test(word(first - 1)) || approximators.has(word(lead))) return true
+  const before = word(lead - 1)
+  if (word(lead) === "than") return /^(?:more|less|fewer|greater|higher|lower|larger|smaller|better|later|earlier)$/.test(before)
+  if (/^(?:least|most)$/.test(word(lead)) && before === "at") return true
+  if (word(lead) === "to" && /^(?:up|close)$/.test(before)) return true
+  for (let at = lead; at > lead - longestEstimate && view.content[at] !== undefined && !isVerbBefore(view, at); at--)
+    if (estimates.has(word(at))) return true
+  return false
+}
+
+const isVerbBefore = (view: SentenceView, at: number): boolean =>
+  view.words[at] === "," || (view.content[at] === true && !estimates.has(view.words[at] ?? "") && isVerbLike(view.words[at] ?? ""))

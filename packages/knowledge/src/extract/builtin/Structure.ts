@@ -208,20 +208,27 @@ const joinsNames =
   /\s&\s|\s(?:and|und|et|y|e|og|och|en)\s+(?:partners?|sons?|daughters?|brothers|associates|company|co|söhne|sohn|töchter|brüder|gebrüder|fils|frères|associés|compagnie|cie|hijos|hermanos|asociados|socios|compañía|zonen|zoon|sønner|söner|figli)(?![\p{L}])/iu
 
 /**
- * The names of a list: "Ada Sol, Jon Bray; Gale, Ross & Partners" are three. A comma inside the name of a company does not separate:
- * before its legal form, or between its names if they are joined.
+ * The names in a field: "Acme, Inc., Gale, Ross & Partners; Ada Sol" are three. Undefined for "Ada Sol, Jon Bray", whose comma may separate
+ * two names or be a part of one, as in "Paris, France". A comma inside the name of a company separates nothing: before its legal form, or
+ * between its names if they are joined. After a legal form it separates two names.
  */
-export const splitNames = (whole: Piece): ReadonlyArray<Piece> =>
-  splitPiece(whole, /;/g).flatMap((list) => {
-    const parts = splitPiece(list, /,(?=\s+[\p{Lu}\p{Lo}"“&])/gu).map(partOf)
-    const names: Array<Array<NamePart>> = []
-    for (const part of parts) {
-      const name = names.at(-1)
-      if (name !== undefined && isOfName(part, name)) name.push(part)
+export const readNames = (field: Piece): ReadonlyArray<Piece> | undefined => {
+  const lists = splitPiece(field, /;/g).map(namesBetweenCommas)
+  return lists.includes(undefined) ? undefined : lists.flatMap((names = []) => names)
+}
+
+const namesBetweenCommas = (list: Piece): ReadonlyArray<Piece> | undefined => {
+  const names: Array<Array<NamePart>> = []
+  for (const part of splitPiece(list, /,/g).map(partOf)) {
+    const name = names.at(-1)
+    if (name === undefined || name.at(-1)?.endsInLegalForm === true) {
+      if (name !== undefined && part.isLegalForm) name.push(part)
       else names.push([part])
-    }
-    return names.map((name) => pieceOf(list, name[0]!.piece.start - list.start, name.at(-1)!.piece.end - list.start))
-  })
+    } else if (isOfName(part, name)) name.push(part)
+    else return undefined
+  }
+  return names.map((name) => pieceOf(list, name[0]!.piece.start - list.start, name.at(-1)!.piece.end - list.start))
+}
 
 /** The text between two commas of a list. */
 interface NamePart {
@@ -243,10 +250,8 @@ const partOf = (piece: Piece): NamePart => {
 
 /** Whether a part belongs to the same company as the parts before it. */
 const isOfName = (part: NamePart, name: ReadonlyArray<NamePart>): boolean => {
-  if (part.isLegalForm) return true
   const last = name.at(-1)
-  if (last === undefined || last.endsInLegalForm) return false
-  return part.joinsNames || (last.joinsNames && part.endsInLegalForm)
+  return part.isLegalForm || part.joinsNames || (last?.joinsNames === true && part.endsInLegalForm)
 }
 
 // Lines that state one fact each: "Born: 10 December 1815" under a heading that names the subject.

@@ -228,9 +228,7 @@ class Clause {
   }
 
   #hasAgentiveVerb(): boolean {
-    return this.#phrases.some(
-      (phrase) => phrase.kind === "trigger" && !phrase.isNoun && phrase.triggered.some(({ property }) => property.agentive),
-    )
+    return this.#phrases.some((phrase) => phrase.kind === "trigger" && !phrase.isNoun && phrase.triggered.some(({ agentive }) => agentive))
   }
 
   #isDefinite(determiner: string | undefined): boolean {
@@ -249,7 +247,7 @@ class Clause {
 
   #byVerb(trigger: TriggerPhrase, at: number): ReadonlyArray<ClauseStatement> {
     const acted = this.#verbObject ?? this.subject
-    return trigger.triggered.flatMap(({ property, strength }) => {
+    return trigger.triggered.flatMap(({ property, strength, agentive }) => {
       const state = (subject: End, object: EntityPhrase | ValuePhrase | "earlier"): ReadonlyArray<ClauseStatement> =>
         this.#stated(subject, property, object, confidences.verb * (strength === "label" ? 1 : confidences.related))
       const actedOn = acted === this.subject ? this.#subjects() : [acted]
@@ -266,10 +264,10 @@ class Clause {
         if (object !== undefined || companions.size === 0)
           return object === undefined ? [] : this.#subjects().flatMap((one) => state(one, object))
       }
-      if (this.#isPassive) return property.agentive ? this.#agents().flatMap((agent) => state(this.subject, agent)) : []
+      if (this.#isPassive) return agentive ? this.#agents().flatMap((agent) => state(this.subject, agent)) : []
       if (!this.#isActive || this.#verbObject === undefined) return []
       const object = this.#verbObject
-      return this.#subjects().flatMap((one) => (property.agentive ? state(object, one) : state(one, object)))
+      return this.#subjects().flatMap((one) => (agentive ? state(object, one) : state(one, object)))
     })
   }
 

@@ -520,7 +520,7 @@ const closesAtComma: ReadonlySet<string> = new Set(["relative", "aside"])
 const finiteAuxiliaries = wordSet("is am are was were has have had do does did will would shall should can could may might must cannot")
 
 const negators = wordSet("never hardly scarcely neither none nobody nothing nowhere no-one")
-const adverbs = wordSet(`allegedly supposedly reportedly purportedly apparently seemingly presumably perhaps maybe possibly probably
+const adverbs = wordSet(`allegedly supposedly reportedly purportedly apparently seemingly presumably perhaps maybe possibly probably likely
   ostensibly hypothetically theoretically falsely wrongly mistakenly erroneously incorrectly conceivably`)
 const almost = wordSet("almost nearly practically virtually")
 const modals = wordSet("may might could should ought would must")

@@ -11,14 +11,14 @@ export type ValueKind = "date" | "number" | "place" | "entity" | "text"
 export interface LanguageProperty {
   readonly iri: string
   readonly kind: ValueKind
-  /** Whether its values are agents: a founder, an author. */
-  readonly agentive: boolean
 }
 
 export interface Triggered {
   readonly property: LanguageProperty
   /** By a word of its own label, or by a word of related meaning. */
   readonly strength: "label" | "related"
+  /** Whether the values are the agents of the word: by its label "founder" or "founded by". Another label of the property may name an act. */
+  readonly agentive: boolean
 }
 
 const placeClass =
@@ -45,14 +45,15 @@ export class LanguageProperties {
     for (const word of language.synonyms.split(/\s+/)) this.#written.add(unmarked(fold(word)))
     for (const { iri, deprecated } of ontology.ontology.properties) {
       const labels = deprecated ? [] : this.#labels(iri)
-      const words = labels.map((label) => this.#content(label))
-      const property = this.#property(iri, labels)
-      for (const word of words.flatMap((one) => one.words)) this.#written.add(unmarked(word))
-      const own = new Set(words.flatMap(({ stems }) => stems))
-      for (const stem of own) this.#add(stem, { property, strength: "label" })
-      for (const stem of new Set([...own].flatMap((one) => [...(related.get(one) ?? [])]))) {
-        if (!own.has(stem)) this.#add(stem, { property, strength: "related" })
-      }
+      const property = { iri, kind: this.#kind(iri, labels) }
+      const own = labels.map((label) => ({ ...this.#content(label), agentive: this.#isAgentive(label) }))
+      for (const word of own.flatMap(({ words }) => words)) this.#written.add(unmarked(word))
+      const ofLabels = triggeringStems(own)
+      const ofRelated = triggeringStems(
+        own.map(({ stems, agentive }) => ({ stems: stems.flatMap((one) => [...(related.get(one) ?? [])]), agentive })),
+      )
+      for (const [stem, agentive] of ofLabels) this.#add(stem, { property, strength: "label", agentive })
+      for (const [stem, agentive] of ofRelated) if (!ofLabels.has(stem)) this.#add(stem, { property, strength: "related", agentive })
     }
     for (const iri of ontology.classes.keys()) {
       for (const label of this.#labels(iri)) {
@@ -121,13 +122,10 @@ export class LanguageProperties {
     return { words, stems: (telling.length > 0 ? telling : content).map(language.stem) }
   }
 
-  #property(iri: string, labels: ReadonlyArray<string>): LanguageProperty {
+  #isAgentive(label: string): boolean {
     const { agents, form } = this.#language
-    const agentive = labels.some((label) => {
-      const words = fold(label).split(/\s+/)
-      return agents.has(words.at(-1) ?? "") || words.some((word) => form(word) === "agent")
-    })
-    return { iri, agentive, kind: this.#kind(iri, labels) }
+    const words = fold(label).split(/\s+/)
+    return agents.has(words.at(-1) ?? "") || words.some((word) => form(word) === "agent")
   }
 
   #kind(iri: string, labels: ReadonlyArray<string>): ValueKind {
@@ -154,4 +152,11 @@ export class LanguageProperties {
     if (known === undefined) this.#byStem.set(stem, [triggered])
     else if (!known.some(({ property }) => property.iri === triggered.property.iri)) known.push(triggered)
   }
+}
+
+/** Each stem, and whether one of its labels names an agent. */
+const triggeringStems = (labels: ReadonlyArray<{ readonly stems: ReadonlyArray<string>; readonly agentive: boolean }>) => {
+  const found = new Map<string, boolean>()
+  for (const { stems, agentive } of labels) for (const stem of stems) found.set(stem, agentive || found.get(stem) === true)
+  return found
 }
