@@ -3,6 +3,7 @@ import { copyFileSync, renameSync, rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
@@ -111,6 +112,35 @@ describe("a SQLite file that others use", () => {
           assert.isBelow(gap.read(), 1_500, "the event loop was blocked for as long as the lock was held")
         }).pipe(Effect.provide(SqliteStore.layer({ filename })))
       }),
+  )
+
+  it.live("26 a write that waits for the lock of another process is not undone with a transaction that begins here meanwhile", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      yield* Effect.gen(function* () {
+        const [leases, sql] = [yield* Leases, yield* SqlClient]
+        yield* sql`create table notes (text text)`
+        const lock = yield* lockFor(filename, 20_000)
+        const names = Array.from({ length: 20 }, (_, index) => `shard-${index}`)
+        const acquiredBy = (node: string) =>
+          Effect.forEach(names, (name) => leases.acquire(name, node, 60_000), { concurrency: "unbounded" })
+        const waiting = yield* Effect.forkChild(
+          Effect.zip(acquiredBy("one"), sql`insert into notes values ('mine')`, { concurrent: true }),
+          {
+            startImmediately: true,
+          },
+        )
+        const undone = sql.withTransaction(Effect.andThen(Effect.sleep("300 millis"), Effect.fail("undone")))
+        const undoing = yield* Effect.forkChild(Effect.exit(undone), { startImmediately: true })
+        yield* Effect.sleep("100 millis")
+        lock.end()
+        const [first] = yield* Fiber.join(waiting)
+        yield* Fiber.join(undoing)
+        assert.deepStrictEqual(new Set(first.map(({ _tag }) => _tag)), new Set(["Acquired"]))
+        assert.deepStrictEqual(new Set((yield* acquiredBy("two")).map(({ _tag }) => _tag)), new Set(["Busy"]), "two nodes hold one lease")
+        assert.deepStrictEqual(yield* sql`select text from notes`, [{ text: "mine" }])
+      }).pipe(Effect.provide(SqliteStore.layer({ filename })))
+    }),
   )
 
   it.live("26 a lock that does not end is a failure, not a wait without end", () =>

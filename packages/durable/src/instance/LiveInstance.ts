@@ -450,7 +450,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (timer !== undefined) {
       const armed = this.#ahead.timers.get(timer.name)
       if (armed?.entry !== timer.entry) {
-        if (timer.entry > this.#ahead.sequence && !this.#isAhead) return this.#readFor(envelope)
+        if (timer.entry > this.#ahead.sequence) return this.#readFor(envelope)
         return this.#refuse(envelope, stale(this.record, `(${timer.name})`))
       }
       if (armed.event !== undefined) envelope.event = armed.event
@@ -465,10 +465,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /**
-   * Another node has stored the event that set the timer, and memory does not have it yet: the journal is read, and the timer is decided again.
-   * If the journal does not have that event either, the timer stays in the store, where it becomes a dead letter.
+   * Another node has stored the event that set the timer, and memory does not have it yet: the journal is read once the commit in flight has
+   * ended, and the timer is decided again. If the journal does not have that event either, the timer stays in the store, where it becomes a
+   * dead letter.
    */
   #readFor(envelope: Envelope) {
+    if (this.#isAhead) return this.#decideAfterCommit(envelope)
     const cause = new Error("the journal does not have it")
     const error = new PersistenceFailed({ ...this.key, operation: "read the event that set the timer", cause })
     if (envelope.conflicts++ > 0) return this.#complete(envelope, error)
@@ -518,11 +520,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** The Effect of a decision must neither depend on a speculative state, nor run again for an event that is journaled. */
   #decideByEffect(envelope: Envelope, { effect, event }: DeferredDecision, at: number) {
-    if (this.#isAhead) {
-      this.#inboxOf().putFirst([envelope])
-      this.#mode = "committing"
-      return
-    }
+    if (this.#isAhead) return this.#decideAfterCommit(envelope)
     const { repeatedId } = envelope
     if (repeatedId === undefined) return this.#runDecision(envelope, effect, event, at)
     this.#await("deciding", Effect.result(this.context.loader.firstOutcome(this.machine, this.key, repeatedId)), (known) => {
@@ -531,6 +529,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       if (known.success !== undefined) return this.#answerFirst(envelope, known.success)
       this.#runDecision(envelope, effect, event, at)
     })
+  }
+
+  /** The event is decided again, as the next one, when every decision before it is stored. */
+  #decideAfterCommit(envelope: Envelope) {
+    this.#inboxOf().putFirst([envelope])
+    this.#mode = "committing"
   }
 
   #runDecision(envelope: Envelope, effect: DeferredDecision["effect"], event: Tagged, at: number) {
@@ -648,11 +652,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** A query is not journaled. It is answered from the stored state, never from a speculative one. */
   #query(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
-    if (this.#isAhead) {
-      this.#inboxOf().putFirst([envelope])
-      this.#mode = "committing"
-      return
-    }
+    if (this.#isAhead) return this.#decideAfterCommit(envelope)
     if (this.#lock !== undefined || this.#isLocallyCurrent) return this.#answerQuery(envelope, decision)
     // Another node may have changed the state.
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {

@@ -181,6 +181,30 @@ export const delayed = ({ describe, test }: Kit) =>
         expect(yield* document.state).toEqual(S.Reminded({ times: 1 }))
       }))
 
+    test("165 one that another process sets arrives, though its row is claimed while a commit is not answered", (rig) =>
+      Effect.gen(function* () {
+        const here = yield* rig.open({ sweeper: { interval: "1000 hours", jitter: 0 } })
+        const document = yield* here.engine.start(Document, "d")
+        const answered = yield* Deferred.make<void>()
+        here.probe.onCommit = (_, commit) => Effect.tap(commit, () => Deferred.await(answered))
+        const sent = yield* Effect.forkChild(document.send(E.Forget()), { startImmediately: true })
+        yield* rig.eventually(rig.events(key), (events) => events.length === 1)
+        const there = yield* rig.open()
+        yield* (yield* there.engine.ensure(Document, "d")).send(E.Submit())
+        yield* there.crash
+        yield* rig.pass("3 minutes")
+        const swept = yield* Effect.forkChild(here.engine.sweep, { startImmediately: true })
+        yield* rig.eventually(
+          Effect.sync(() => here.probe.claimed.flat().length),
+          (claimed) => claimed > 0,
+        )
+        yield* rig.quiet
+        yield* Deferred.succeed(answered, undefined)
+        yield* Fiber.join(sent)
+        expect(yield* Fiber.join(swept)).toMatchObject({ fired: 1, stale: 0 })
+        expect((yield* rig.events(key)).map(({ tag }) => tag)).toEqual(["Forget", "Submit", "Remind"])
+      }))
+
     test("165 one is decided in the state that another process has stored", (rig) =>
       Effect.gen(function* () {
         const here = yield* rig.open()
