@@ -16,8 +16,9 @@ const needs = {
   durable: ["machine"],
   entity: ["machine"],
   processes: ["machine"],
-  knowledge: ["durable", "processes"],
-  uploads: ["entity", "durable", "processes"],
+  blobs: ["machine"],
+  knowledge: ["durable", "blobs", "processes"],
+  uploads: ["entity", "durable", "blobs", "processes"],
   workspace: ["knowledge", "uploads", "cluster"],
   cluster: ["durable"],
   xstate: ["durable"],
@@ -42,7 +43,7 @@ const testsNeed = {
   entity: ["durable"],
   durable: ["cluster"],
   workspace: ["xstate"],
-  console: ["server", "workspace", "knowledge", "durable", "machine"],
+  console: ["server", "workspace", "knowledge", "blobs", "durable", "machine"],
   cli: ["xstate"],
 }
 

@@ -1,7 +1,8 @@
 /** The shipped corpus, its namespace, and the layer that processes it. */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { Knowledge, Namespace, StorageFolder } from "@detent/knowledge"
+import { StorageFolder } from "@detent/blobs"
+import { Knowledge, Namespace } from "@detent/knowledge"
 
 export const corpus = join(import.meta.dirname, "../../packages/knowledge/corpus")
 

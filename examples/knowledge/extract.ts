@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url"
-import { Extractions, FileUri, Knowledge } from "@detent/knowledge"
+import { FileUri } from "@detent/blobs"
+import { Extractions, Knowledge } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 

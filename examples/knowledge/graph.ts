@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import { Batches, CanonicalGraph, GraphFacts, Knowledge, ManifestFileJson, StorageFolder } from "@detent/knowledge"
+import { StorageFolder } from "@detent/blobs"
+import { Batches, CanonicalGraph, GraphFacts, Knowledge, ManifestFileJson } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 

@@ -13,6 +13,7 @@ it.each([
   "packages/cluster/README.md",
   "packages/entity/README.md",
   "packages/xstate/README.md",
+  "packages/blobs/README.md",
   "packages/knowledge/README.md",
   "packages/uploads/README.md",
   "packages/workspace/README.md",

@@ -3,9 +3,9 @@ import assert from "node:assert/strict"
 import { generateKeyPairSync, randomBytes } from "node:crypto"
 import { after, before, test } from "node:test"
 import { Storage } from "@google-cloud/storage"
-import { inTurn, startFakeGcs } from "../../packages/knowledge/testing/cloud/index.ts"
+import { inTurn, startFakeGcs } from "../../packages/blobs/testing/cloud/index.ts"
 
-/** @type {import("../../packages/knowledge/testing/cloud/index.ts").FakeGcs} */
+/** @type {import("../../packages/blobs/testing/cloud/index.ts").FakeGcs} */
 let fake
 /** @type {import("@google-cloud/storage").Bucket} */
 let bucket

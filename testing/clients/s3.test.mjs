@@ -14,12 +14,12 @@ import {
   S3Client,
   UploadPartCommand,
 } from "@aws-sdk/client-s3"
-import { inTurn, startFakeS3 } from "../../packages/knowledge/testing/cloud/index.ts"
+import { inTurn, startFakeS3 } from "../../packages/blobs/testing/cloud/index.ts"
 
 const keys = { accessKeyId: "AKIDOFFICIAL", secretAccessKey: "secret/of+the=official" }
 const Bucket = "official"
 
-/** @type {import("../../packages/knowledge/testing/cloud/index.ts").FakeS3} */
+/** @type {import("../../packages/blobs/testing/cloud/index.ts").FakeS3} */
 let fake
 /** @type {S3Client} */
 let client

@@ -4,7 +4,7 @@ import { createServer } from "node:http"
 import { createRequire } from "node:module"
 import { after, before, test } from "node:test"
 import { CloudTasksClient } from "@google-cloud/tasks"
-import { startFakeCloudTasks } from "../../packages/knowledge/testing/cloud/index.ts"
+import { startFakeCloudTasks } from "../../packages/knowledge/testing/FakeCloudTasks.ts"
 
 /** The token library, in the version that this client uses. */
 const ofClient = createRequire(import.meta.resolve("@google-cloud/tasks"))
@@ -12,7 +12,7 @@ const { OAuth2Client } = createRequire(ofClient.resolve("google-gax"))("google-a
 
 const queue = "projects/project/locations/here/queues/workflow-tasks"
 
-/** @type {import("../../packages/knowledge/testing/cloud/index.ts").FakeCloudTasks} */
+/** @type {import("../../packages/knowledge/testing/FakeCloudTasks.ts").FakeCloudTasks} */
 let fake
 /** @type {CloudTasksClient} */
 let client

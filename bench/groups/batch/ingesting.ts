@@ -2,6 +2,9 @@
 import { createReadStream, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { FileStorage } from "@detent/blobs"
+import { blobIn } from "@detent/blobs/Storage"
+import { folderAt } from "@detent/blobs/StorageLocation"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
@@ -13,14 +16,11 @@ import * as CanonicalGraph from "../../../packages/knowledge/src/graph/Canonical
 import { writeLines } from "../../../packages/knowledge/src/graph/GraphLines.ts"
 import { loadOntology } from "../../../packages/knowledge/src/ontology/OntologyLoading.ts"
 import { sortLines } from "../../../packages/knowledge/src/rdf/LineSort.ts"
-import { folderOf } from "../../../packages/knowledge/src/storage/FileBlobs.ts"
-import * as FileStorage from "../../../packages/knowledge/src/storage/FileStorage.ts"
 import { BatchId, Namespace } from "../../../packages/knowledge/src/storage/Identity.ts"
-import { blobIn } from "../../../packages/knowledge/src/storage/Storage.ts"
 
 const { triples }: { readonly triples: number } = JSON.parse(process.argv[2] ?? "{}")
 const root = mkdtempSync(join(tmpdir(), "detent-bench-ingest-"))
-const folder = folderOf(root)
+const folder = folderAt(root)
 const namespace = Namespace.make("generated")
 
 /** Facts as lines of a graph, six per document. */

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
+import { RelativePath, StorageFolder } from "@detent/blobs/Storage"
 import { MemoryStore } from "@detent/durable"
 import * as SqliteClient from "@detent/durable/SqliteClient"
 import * as SqliteStore from "@detent/durable/SqliteStore"
@@ -13,7 +14,6 @@ import { documentAt } from "../../../packages/knowledge/generators/GeneratedCorp
 import { generatedOntology } from "../../../packages/knowledge/generators/GeneratedOntology.ts"
 import * as Knowledge from "../../../packages/knowledge/src/Knowledge.ts"
 import { Namespace } from "../../../packages/knowledge/src/storage/Identity.ts"
-import { RelativePath, StorageFolder } from "../../../packages/knowledge/src/storage/Storage.ts"
 
 export interface PipelineChoice {
   readonly documents: number

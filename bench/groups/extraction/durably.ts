@@ -1,9 +1,10 @@
 /** The extraction as runs on a SQLite file, with artifacts in a folder. */
 import { dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
+import { FileStorage, FileUri, StorageFolder } from "@detent/blobs"
 import * as DurableWorkflow from "@detent/durable/DurableWorkflow"
 import * as SqliteStore from "@detent/durable/SqliteStore"
-import { ArtifactStore, Extractions, Extractors, FileStorage, FileUri, RunStore, StorageFolder } from "@detent/knowledge"
+import { ArtifactStore, Extractions, Extractors, RunStore } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ExtractionWorkflow from "../../../packages/knowledge/src/runs/ExtractionWorkflow.ts"

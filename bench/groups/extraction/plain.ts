@@ -3,6 +3,7 @@
  * no run, no checkpoint, no workflow and no database, and nothing is hashed or encoded for storage.
  */
 import { readFile } from "node:fs/promises"
+import { Storage } from "@detent/blobs/Storage"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { streamStored } from "../../../packages/knowledge/src/document/DocumentReader.ts"
@@ -15,7 +16,6 @@ import type { Equipment } from "../../../packages/knowledge/src/runs/Extractors.
 import { type ChunkFindings, findInChunks } from "../../../packages/knowledge/src/runs/ExtractStep.ts"
 import { defaultPipelineConfig } from "../../../packages/knowledge/src/runs/Run.ts"
 import { documentIdOf, RunId } from "../../../packages/knowledge/src/storage/Identity.ts"
-import { Storage } from "../../../packages/knowledge/src/storage/Storage.ts"
 import { uriOf } from "./durably.ts"
 import { examplesFile, ontologyFile } from "./Texts.ts"
 

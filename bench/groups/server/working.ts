@@ -1,6 +1,7 @@
 /** Runs one batch of the documents in a folder, in the given workspace. Prints the id of the batch once it is started. */
 import { pathToFileURL } from "node:url"
-import { Batches, ManifestFile, StorageFolder } from "@detent/knowledge"
+import { StorageFolder } from "@detent/blobs"
+import { Batches, ManifestFile } from "@detent/knowledge"
 import { Workspace } from "@detent/server"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,5 @@
 /** A fake object store on loopback: `node fake.ts gs|s3`. Prints its address, and exits when its standard input ends. */
-import { startFakeGcs, startFakeS3 } from "@detent/knowledge/testing/cloud"
+import { startFakeGcs, startFakeS3 } from "@detent/blobs/testing/cloud"
 
 const buckets = ["bench"]
 const fake =

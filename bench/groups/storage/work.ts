@@ -1,9 +1,11 @@
 /** Writes and reads back blobs: `node work.ts LOCATION URL artifacts|large AMOUNT`. Prints its time and peak memory. */
-import { folderAt, make } from "@detent/knowledge/StorageLocation"
+
+import { startHash } from "@detent/blobs/ContentHash"
+// Not from the package's index, which would load all of it: memory is measured here.
+import { blobIn, ifAbsent } from "@detent/blobs/Storage"
+import { folderAt, make } from "@detent/blobs/StorageLocation"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-// Not from the package's index, which would load all of it: memory is measured here.
-import { blobIn, ifAbsent, startHash } from "../../../packages/knowledge/src/storage/Storage.ts"
 
 const [location = "", url = "", task = "", amount = ""] = process.argv.slice(2)
 Object.assign(process.env, {

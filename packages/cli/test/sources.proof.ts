@@ -1,7 +1,7 @@
 /** What `detent batch run` allows a workspace to read, for good and for the start. */
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { startFakeGcs } from "@detent/knowledge/testing/cloud"
+import { startFakeGcs } from "@detent/blobs/testing/cloud"
 import { assert, beforeAll, describe, it, onTestFinished } from "vitest"
 import { detent, start, temporaryFolder } from "./support/Detent.ts"
 import { corpus } from "./support/Project.ts"

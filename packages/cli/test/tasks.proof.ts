@@ -2,7 +2,7 @@
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
 import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
-import { type FakeCloudTasks, startFakeCloudTasks } from "@detent/knowledge/testing/cloud"
+import { type FakeCloudTasks, startFakeCloudTasks } from "@detent/knowledge/testing/FakeCloudTasks"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { detent, type Settings, start, temporaryFolder } from "./support/Detent.ts"
 import { corpus } from "./support/Project.ts"

@@ -9,6 +9,9 @@
 
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
+import { StorageLocation } from "@detent/blobs"
+import { type Storage, StorageFailed } from "@detent/blobs/Storage"
+import type { AllowedSince } from "@detent/blobs/StorageLocation"
 import {
   type Commands,
   Engine,
@@ -40,9 +43,6 @@ import * as ExtractionWorkflow from "./runs/ExtractionWorkflow.ts"
 import { Extractors } from "./runs/Extractors.ts"
 import { RunStore } from "./runs/RunStore.ts"
 import * as ArtifactStore from "./storage/ArtifactStore.ts"
-import { type Storage, StorageFailed } from "./storage/Storage.ts"
-import type { AllowedSince } from "./storage/StorageLocation.ts"
-import * as StorageLocation from "./storage/StorageLocation.ts"
 import * as CloudTasks from "./tasks/CloudTasks.ts"
 import type { TaskSettings } from "./tasks/Task.ts"
 import { TaskCallers } from "./tasks/TaskCallers.ts"

@@ -228,17 +228,9 @@ export type { ArtifactError } from "./runs/RunArtifacts.ts"
 export { RunStore } from "./runs/RunStore.ts"
 export { ArtifactMissing, RunStoreFailed, type RunWork } from "./runs/RunTables.ts"
 export * as ArtifactStore from "./storage/ArtifactStore.ts"
-export { type AwsKeys, CredentialsRefused, type GoogleCredentials } from "./storage/cloud/Credentials.ts"
-export * as GcsStorage from "./storage/cloud/GcsStorage.ts"
-export type { RetryOptions } from "./storage/cloud/ObjectHttp.ts"
-export type { BucketScope } from "./storage/cloud/ObjectStorage.ts"
-export * as S3Storage from "./storage/cloud/S3Storage.ts"
-export * as FileStorage from "./storage/FileStorage.ts"
 export {
   ArtifactKey,
   BatchId,
-  ContentHash,
-  contentHashOf,
   DocumentId,
   documentIdOf,
   Namespace,
@@ -249,11 +241,7 @@ export {
   RunId,
   runIdOf,
 } from "./storage/Identity.ts"
-export * as MemoryStorage from "./storage/MemoryStorage.ts"
 export * as Paths from "./storage/Paths.ts"
-export * from "./storage/Storage.ts"
-export * as StorageKeyValueStore from "./storage/StorageKeyValueStore.ts"
-export * as StorageLocation from "./storage/StorageLocation.ts"
 export {
   ContentLimitOptions,
   type ContentLimits,

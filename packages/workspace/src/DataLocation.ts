@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 
 /** An absolute path, or an address without a slash at its end. */
 export const dataOf = (data: string): string => (isBucketLocation(data) ? data.replace(/(?<!\/)\/+$/, "") : resolve(data))

@@ -1,7 +1,7 @@
 /** The note that a restore keeps in the data folder until it has ended: a partly restored folder is not a workspace. */
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 

@@ -4,9 +4,9 @@
  */
 import { statSync } from "node:fs"
 import { hostname } from "node:os"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
-import { blobIn, ifAbsent, ifGeneration, type StorageError, StorageFailed } from "@detent/knowledge"
-import * as StorageLocation from "@detent/knowledge/StorageLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
+import { blobIn, ifAbsent, ifGeneration, type StorageError, StorageFailed } from "@detent/blobs/Storage"
+import * as StorageLocation from "@detent/blobs/StorageLocation"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 

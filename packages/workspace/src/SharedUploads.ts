@@ -1,7 +1,7 @@
 /** The files of uploads in the bucket of a workspace, so that every machine that works on its database can finish an upload. */
 import { createHash } from "node:crypto"
-import { type BlobInfo, blobIn, folderIn, isStorageError, type StorageFolder, type StorageService, StorageUri } from "@detent/knowledge"
-import * as StorageLocation from "@detent/knowledge/StorageLocation"
+import { type BlobInfo, blobIn, folderIn, isStorageError, type StorageFolder, type StorageService, StorageUri } from "@detent/blobs/Storage"
+import * as StorageLocation from "@detent/blobs/StorageLocation"
 import { type FileStamp, FileUnreadable, type SharedFiles } from "@detent/uploads"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -8,6 +8,7 @@
  * ```
  */
 import { join } from "node:path"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import {
   Commands,
   DurableWorkflow,
@@ -20,7 +21,6 @@ import {
   Placement,
   Timers,
 } from "@detent/durable"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { storedCopy } from "@detent/durable/DatabaseCopy"
 import type { Knowledge } from "@detent/knowledge"
 import type { Uploads, UploadsOptions } from "@detent/uploads"
@@ -185,7 +185,7 @@ const checkBucket = (data: string, database: string) =>
   Effect.gen(function* () {
     const refused = (nextStep: string, cause: Error) =>
       new WorkspaceRefused({ problem: `no workspace can be opened in ${data}`, nextStep, cause })
-    const { locate } = yield* Effect.promise(() => import("@detent/knowledge/StorageLocation"))
+    const { locate } = yield* Effect.promise(() => import("@detent/blobs/StorageLocation"))
     yield* Effect.mapError(Effect.fromResult(locate(data)), (cause) => refused("correct --data", cause))
     if (database === "") return yield* refused("give --database postgres://…", new Error("a bucket holds no database"))
   })

@@ -2,22 +2,10 @@
 import { statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
-import {
-  BatchId,
-  blobIn,
-  getText,
-  ManifestFile,
-  ManifestJson,
-  ManifestRefused,
-  manifestOfFolder,
-  Namespace,
-  readManifestFile,
-  Storage,
-  type StorageFolder,
-  StorageUri,
-} from "@detent/knowledge"
-import { folderAt, locate } from "@detent/knowledge/StorageLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
+import { blobIn, getText, Storage, type StorageFolder, StorageUri } from "@detent/blobs/Storage"
+import { folderAt, locate } from "@detent/blobs/StorageLocation"
+import { BatchId, ManifestFile, ManifestJson, ManifestRefused, manifestOfFolder, Namespace, readManifestFile } from "@detent/knowledge"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

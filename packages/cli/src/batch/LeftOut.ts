@@ -1,7 +1,7 @@
 /** Names the files of a folder that a batch does not read, since the user may expect their facts in the graph. */
 import { existsSync, readdirSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import { formatOf } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import { counted } from "../output/Count.ts"

@@ -2,8 +2,9 @@
  * `detent activity`: runs one activity for a job runner, with name and input from the environment and the result on stdout. With
  * ACTIVITY_KEY it is a task of a queue, which fails permanently after ACTIVITY_ATTEMPTS attempts.
  */
+
+import { folderAt } from "@detent/blobs/StorageLocation"
 import { ActivityName, runActivity } from "@detent/knowledge/Activities"
-import { folderAt } from "@detent/knowledge/StorageLocation"
 import { deliver } from "@detent/workspace/operations/activities"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,6 @@
 /** `detent batch`: documents to a validated knowledge graph. */
+
+import { Storage, type StorageUri } from "@detent/blobs/Storage"
 import {
   Batches,
   type BatchId,
@@ -8,8 +10,6 @@ import {
   type DocumentStanding,
   documentOfIri,
   loadManifest,
-  Storage,
-  type StorageUri,
   type Violation,
 } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"

@@ -1,7 +1,7 @@
 /** `detent upload`: files of items. */
 import { createReadStream, openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import type { EntryState, ItemType, Uploads } from "@detent/uploads"
 import { UploadComplete } from "@detent/workspace/errors"
 import * as operations from "@detent/workspace/operations/uploads"

@@ -1,5 +1,5 @@
 /** Chooses the graph that the user names, or the only graph; and the version that the user names, or the current version. */
-import { ContentHash } from "@detent/knowledge"
+import { ContentHash } from "@detent/blobs"
 import * as graph from "@detent/workspace/operations/graph"
 import * as explore from "@detent/workspace/operations/graphExplore"
 import * as Effect from "effect/Effect"

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import type { Uploads } from "@detent/uploads"
 import type { ClusterSettings } from "@detent/workspace/ClusterMember"
 import { type Config, findConfig } from "@detent/workspace/Config"

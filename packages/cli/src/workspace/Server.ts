@@ -7,7 +7,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import { privateFile } from "@detent/durable/internal"
 import { releasing } from "@detent/machine/internal"
 import { dataOf, localFolderOf } from "@detent/workspace/DataLocation"

@@ -5,9 +5,9 @@
  */
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
+import type { StorageError } from "@detent/blobs/Storage"
 import { privateFile } from "@detent/durable/internal"
-import type { StorageError } from "@detent/knowledge"
 import { outcomeOf } from "@detent/workspace/ErrorKind"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"

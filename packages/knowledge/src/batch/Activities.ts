@@ -5,6 +5,7 @@
  * earlier result or computes the same one.
  */
 import { isDeepStrictEqual } from "node:util"
+import { blobIn, getText, Storage, type StorageFolder, StorageUri } from "@detent/blobs/Storage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -20,7 +21,6 @@ import { RunStore } from "../runs/RunStore.ts"
 import { BatchId, DocumentId, Namespace, runIdOf } from "../storage/Identity.ts"
 import { BatchLinesPath, pathsOfDocument } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { blobIn, getText, Storage, type StorageFolder, StorageUri } from "../storage/Storage.ts"
 import type { ActivityName } from "../tasks/Task.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import { Batches } from "./Batches.ts"

@@ -5,11 +5,13 @@
  *
  * A stage is an effect that returns its result. The state's `spawn` sends that result as an event.
  */
+
+import { ContentHash } from "@detent/blobs/ContentHash"
 import { Event, Machine, refuse, type SendError, Slot } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
-import { BatchId, ContentHash, DocumentId } from "../storage/Identity.ts"
+import { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import {
   BatchFault,

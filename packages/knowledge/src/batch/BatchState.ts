@@ -2,6 +2,9 @@
  * The configuration of a batch, and its state with the data of each stage. Fields that a later version of Detent added are optional, so
  * that batches stored by earlier versions can be decoded.
  */
+
+import { ContentHash } from "@detent/blobs/ContentHash"
+import { StorageUri } from "@detent/blobs/Storage"
 import { State } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,9 +15,8 @@ import * as Schema from "effect/Schema"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { defaultPipelineConfig, Misfits, PipelineConfig } from "../runs/Run.ts"
-import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
+import { BatchId, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { StorageUri } from "../storage/Storage.ts"
 import { ValidationPolicy } from "../validate/Report.ts"
 
 /**

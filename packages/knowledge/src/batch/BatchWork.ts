@@ -3,9 +3,10 @@
  * the batch's failure.
  */
 
+import { blobIn, Storage, type StorageError, type StorageFolder } from "@detent/blobs/Storage"
 import type { ReadError } from "@detent/durable"
 import { defectsAsFailures } from "@detent/durable/internal"
-import { explain } from "@detent/machine/internal"
+import { describe, explain } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -15,10 +16,8 @@ import * as Schema from "effect/Schema"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { timedStage } from "../KnowledgeMetrics.ts"
 import { cancelledWithBatch } from "../runs/Extractions.ts"
-import { describe } from "../storage/Describe.ts"
 import { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
-import { blobIn, Storage, type StorageError, type StorageFolder } from "../storage/Storage.ts"
 import { TaskQueue } from "../tasks/TaskQueue.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchEvent, BatchMachine, E } from "./BatchMachine.ts"

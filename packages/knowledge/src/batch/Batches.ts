@@ -8,6 +8,9 @@
  * const end = yield* batches.awaitEnd(id)
  * ```
  */
+
+import type { ContentHash } from "@detent/blobs/ContentHash"
+import { blobIn, folderIn, Storage, type StorageError, type StorageFolder } from "@detent/blobs/Storage"
 import { Engine, forkLoop, type Instance, type InstancePage, Journal, type ListOptions, type ReadError } from "@detent/durable"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -31,9 +34,8 @@ import type { Extractions } from "../runs/Extractions.ts"
 import { type EquipmentError, type Estimator, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { BatchId, type ContentHash, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
+import { BatchId, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
-import { blobIn, folderIn, Storage, type StorageError, type StorageFolder } from "../storage/Storage.ts"
 import type { TaskQueue } from "../tasks/TaskQueue.ts"
 import type { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchMachine, E } from "./BatchMachine.ts"

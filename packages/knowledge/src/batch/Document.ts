@@ -2,6 +2,9 @@
  * A document of a batch: the record of its source, run and errors, and whether the graph has its version already. `metadata.json` of a
  * batch holds the records of its documents; an extraction activity writes the record of its one document.
  */
+
+import { ContentHash, contentHashOf, startHash } from "@detent/blobs/ContentHash"
+import { blobIn, getText, Storage, type StorageFolder, StorageUri } from "@detent/blobs/Storage"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,10 +18,9 @@ import { resumptionOf } from "../runs/ExtractionWorkflow.ts"
 import { Extractors } from "../runs/Extractors.ts"
 import { type ExtractionRun, isSetAside, setAsideCode } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
-import { BatchId, ContentHash, contentHashOf, DocumentId, OntologyVersion, RunId } from "../storage/Identity.ts"
+import { BatchId, DocumentId, OntologyVersion, RunId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { blobIn, getText, Storage, type StorageFolder, StorageUri, startHash } from "../storage/Storage.ts"
 import { type BatchConfig, type BatchState, type S, selectionOf } from "./BatchState.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 

@@ -1,5 +1,6 @@
 /** Extracts the documents of a batch concurrently, each as its own run, and applies the failure policy. */
 
+import { Storage, type StorageFolder } from "@detent/blobs/Storage"
 import { defectsAsFailures } from "@detent/durable/internal"
 import type { SendError } from "@detent/machine"
 import { explain } from "@detent/machine/internal"
@@ -20,7 +21,6 @@ import { addMisfits, isStoreAway, type Misfits, RunFailed, setAsideCode } from "
 import { RunStore } from "../runs/RunStore.ts"
 import { defaultPatience, patienceOf } from "../runs/RunTables.ts"
 import { type DocumentId, runIdOf } from "../storage/Identity.ts"
-import { Storage, type StorageFolder } from "../storage/Storage.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import { BatchEvent, type Counted, isPassedBy } from "./BatchMachine.ts"
 import { BatchStopped, type BatchUsage, type LanguageCount, progressPercent, type S, selectionOf } from "./BatchState.ts"

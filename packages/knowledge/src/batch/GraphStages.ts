@@ -1,4 +1,7 @@
 /** The three stages after extraction. Each reads stored triples and passes on a file of triples, or publishes it. */
+
+import { contentHashOf } from "@detent/blobs/ContentHash"
+import { blobIn, getText, Storage, type StorageFolder, type StorageUri } from "@detent/blobs/Storage"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -21,9 +24,8 @@ import { contentOf, loadArtifact } from "../runs/RunArtifacts.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { StoredArtifact } from "../runs/RunTables.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, contentHashOf, type Namespace, RunId } from "../storage/Identity.ts"
+import { type BatchId, type Namespace, RunId } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch, pathsOfNamespace } from "../storage/Paths.ts"
-import { blobIn, getText, Storage, type StorageFolder, type StorageUri } from "../storage/Storage.ts"
 import { onlyHeld, withoutHeld } from "../validate/Quarantine.ts"
 import { reportTurtle, type ValidationReport, ValidationReportJson, type Violation, violationText } from "../validate/Report.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"

@@ -2,12 +2,14 @@
  * The input of a batch. A user writes a `ManifestFile`, whose references may be relative paths; a batch stores a
  * `Manifest`, in which every document has its id and every reference is an address.
  */
+
+import { ContentHash } from "@detent/blobs/ContentHash"
+import { BlobReference, getText, type StorageError, StorageFolder, type StorageService, StorageUri } from "@detent/blobs/Storage"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ExtractorName } from "../KnowledgeSettings.ts"
-import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
+import { BatchId, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { BlobReference, getText, type StorageError, StorageFolder, type StorageService, StorageUri } from "../storage/Storage.ts"
 
 /** The folder or manifest that all documents come from. */
 const collection = Schema.optionalKey(Schema.Union([StorageFolder, StorageUri]))

@@ -2,19 +2,8 @@
  * Makes the manifest of a batch from a file written by hand or a folder of documents. All problems are found before the batch
  * starts, and reported in one error.
  */
-import * as DateTime from "effect/DateTime"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Result from "effect/Result"
-import * as Stream from "effect/Stream"
-import { formatOf } from "../document/DocumentReader.ts"
-import type { DocumentFormat } from "../document/ReadError.ts"
-import { checkExamples } from "../extract/builtin/Example.ts"
-import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { formatOf as rdfFormatOf } from "../ontology/OntologyLoading.ts"
-import { Extractors } from "../runs/Extractors.ts"
-import { type BatchId, type ContentHash, documentIdOf, type Namespace, OntologyName, ontologyVersionOf } from "../storage/Identity.ts"
-import { pathOfOntology, pathsOfSetting } from "../storage/Paths.ts"
+
+import type { ContentHash } from "@detent/blobs/ContentHash"
 import {
   type BlobReference,
   blobIn,
@@ -27,7 +16,20 @@ import {
   type StorageError,
   type StorageFolder,
   type StorageUri,
-} from "../storage/Storage.ts"
+} from "@detent/blobs/Storage"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
+import { formatOf } from "../document/DocumentReader.ts"
+import type { DocumentFormat } from "../document/ReadError.ts"
+import { checkExamples } from "../extract/builtin/Example.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { formatOf as rdfFormatOf } from "../ontology/OntologyLoading.ts"
+import { Extractors } from "../runs/Extractors.ts"
+import { type BatchId, documentIdOf, type Namespace, OntologyName, ontologyVersionOf } from "../storage/Identity.ts"
+import { pathOfOntology, pathsOfSetting } from "../storage/Paths.ts"
 import { checkShapes } from "../validate/WorkerValidation.ts"
 import { BatchStopped } from "./BatchState.ts"
 import { decodeManifest, decodeManifestFile, type Manifest, type ManifestDocument, type ManifestFile, ManifestRefused } from "./Manifest.ts"

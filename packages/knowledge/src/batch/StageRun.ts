@@ -3,6 +3,8 @@
  * whether the stage is due, and receives the result.
  */
 
+import { startHash } from "@detent/blobs/ContentHash"
+import { blobIn, Storage, type StorageError, type StorageFolder, type StorageUri } from "@detent/blobs/Storage"
 import type { ReadError } from "@detent/durable"
 import type { SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -13,7 +15,6 @@ import * as Stream from "effect/Stream"
 import { timedStage } from "../KnowledgeMetrics.ts"
 import type { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
-import { blobIn, Storage, type StorageError, type StorageFolder, type StorageUri, startHash } from "../storage/Storage.ts"
 import type { ActivityName } from "../tasks/Task.ts"
 import { Batches, BatchNotFound } from "./Batches.ts"
 import { E, isPassedBy, stageOf } from "./BatchMachine.ts"

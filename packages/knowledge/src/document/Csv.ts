@@ -2,9 +2,10 @@
  * Reads CSV of any size as text: it is cut where a record ends and read batch by batch. The delimiter is detected from the first
  * line, and so is whether that line names the columns.
  */
+
+import { describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { describe } from "../storage/Describe.ts"
 import { DocumentMalformed } from "./ReadError.ts"
 import { addRecord, isHeader, type Reading, TextBuilder } from "./Reading.ts"
 import type { Encoding } from "./TextDecoding.ts"

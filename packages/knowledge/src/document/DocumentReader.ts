@@ -2,13 +2,14 @@
  * Reads a document of any supported kind as plain text, in the caller's thread or on workers. Plain text and CSV may be of any size and
  * are read piece by piece; the others are held in memory and have a limit.
  */
+
+import type { StorageError, StorageService, StorageUri } from "@detent/blobs/Storage"
+import { describe } from "@detent/machine/internal"
 import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Place, Span } from "../extract/Fact.ts"
-import { describe } from "../storage/Describe.ts"
-import type { StorageError, StorageService, StorageUri } from "../storage/Storage.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import { type CsvPosition, csvBatches, csvReading, csvRecords, csvRecordText, csvStart, readCsvBatch } from "./Csv.ts"
 import { decodeHtml, readHtml } from "./Html.ts"

@@ -2,9 +2,10 @@
  * Reads HTML as the text that a reader of the page sees, block by block. Tables become records; scripts, styles, embedded objects
  * and form controls are left out.
  */
+
+import { describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { describe } from "../storage/Describe.ts"
 import { DocumentMalformed, DocumentWronglyEncoded } from "./ReadError.ts"
 import { addCell, addRecord, type Cell, type CellPart, cellText, isHeader, type Reading, TextBuilder } from "./Reading.ts"
 import { type DecodedText, type DecodingError, decodeBytes } from "./TextDecoding.ts"

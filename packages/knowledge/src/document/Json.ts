@@ -2,9 +2,10 @@
  * Reads JSON as text: a line `key: value` for every value, a paragraph for every object in a list. Keys of nested objects follow
  * the key of their parent: `address city: Oslo`.
  */
+
+import { describe } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import { findJsonFault } from "../ontology/JsonFault.ts"
-import { describe } from "../storage/Describe.ts"
 import { DocumentMalformed } from "./ReadError.ts"
 import { type Reading, TextBuilder } from "./Reading.ts"
 import type { DecodedText } from "./TextDecoding.ts"

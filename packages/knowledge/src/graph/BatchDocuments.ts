@@ -1,12 +1,14 @@
 /** The documents that a batch adds to a graph and those it withdraws, stored beside the lines of its contribution. */
+
+import { ContentHash, contentHashOf } from "@detent/blobs/ContentHash"
+import { blobIn, getText, type StorageError, type StorageFolder, type StorageService, StorageUri } from "@detent/blobs/Storage"
 import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
-import { type BatchId, ContentHash, contentHashOf, DocumentId, RunId } from "../storage/Identity.ts"
+import { type BatchId, DocumentId, RunId } from "../storage/Identity.ts"
 import { pathOfDocuments, pathsOfBatch } from "../storage/Paths.ts"
-import { blobIn, getText, type StorageError, type StorageFolder, type StorageService, StorageUri } from "../storage/Storage.ts"
 import { documentsOfLines, type StoredLines, storedLines } from "./GraphLines.ts"
 
 /** One version of one document, as a batch extracted it. Batches of earlier releases recorded only its id. */

@@ -7,18 +7,8 @@
  * A document is in the graph once, as extracted by the latest batch. The facts that an earlier batch has about it are hidden, and
  * reappear when the later batch is withdrawn.
  */
-import * as Context from "effect/Context"
-import * as DateTime from "effect/DateTime"
-import * as Effect from "effect/Effect"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as Schedule from "effect/Schedule"
-import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
-import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
-import { BatchId, ContentHash, contentHashOf, Namespace } from "../storage/Identity.ts"
-import { pathOfCount, pathOfPart, pathOfVersion, pathsOfNamespace } from "../storage/Paths.ts"
-import { Count } from "../storage/Quantity.ts"
+
+import { ContentHash, contentHashOf } from "@detent/blobs/ContentHash"
 import {
   type Blob,
   blobIn,
@@ -28,7 +18,19 @@ import {
   type StorageError,
   type StorageFolder,
   StorageUri,
-} from "../storage/Storage.ts"
+} from "@detent/blobs/Storage"
+import * as Context from "effect/Context"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
+import { BatchId, Namespace } from "../storage/Identity.ts"
+import { pathOfCount, pathOfPart, pathOfVersion, pathsOfNamespace } from "../storage/Paths.ts"
+import { Count } from "../storage/Quantity.ts"
 import { type BatchDocuments, decodeDocuments, type GraphDocument, knownDocuments, writeDocuments } from "./BatchDocuments.ts"
 import { mergedLines, mergedStreams, storedLines, withoutDocuments, writeLines } from "./GraphLines.ts"
 

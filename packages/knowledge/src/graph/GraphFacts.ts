@@ -7,6 +7,9 @@
  * const { items, next } = yield* facts.entities(version, { search: "harbour", limit: 20 })
  * ```
  */
+
+import { contentHashOf } from "@detent/blobs/ContentHash"
+import { Storage, type StorageService, StorageUri } from "@detent/blobs/Storage"
 import { explain } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -18,8 +21,6 @@ import type { Place, Span } from "../extract/Fact.ts"
 import { documentOfIri } from "../rdf/FactGraph.ts"
 import { checkIri } from "../rdf/Term.ts"
 import { vocabularies, xsd } from "../rdf/Vocabulary.ts"
-import { contentHashOf } from "../storage/Identity.ts"
-import { Storage, type StorageService, StorageUri } from "../storage/Storage.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import type { GraphVersion } from "./CanonicalGraph.ts"
 import { GraphQuery, type QueryError, type QueryOptions, QueryRefused } from "./GraphQuery.ts"

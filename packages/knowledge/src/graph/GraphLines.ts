@@ -2,6 +2,10 @@
  * Sorted lines of N-Triples: stored in files that are verified against their hash, merged in sorted order, grouped by subject, and
  * assigned to documents. All of it streams.
  */
+
+import type { ContentHash } from "@detent/blobs/ContentHash"
+import { startHash } from "@detent/blobs/ContentHash"
+import { Storage, type StorageError, type StorageService, type StorageUri } from "@detent/blobs/Storage"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { documentOfIri, documentOfStatement, entityDigest, entityPlace } from "../rdf/FactGraph.ts"
@@ -9,8 +13,6 @@ import { mergeParts, type Part, type SortFailed, sortLines } from "../rdf/LineSo
 import { lineParts, termOf, typePredicate } from "../rdf/Turtle.ts"
 import { owl, rdf, rdfs, vocabularies } from "../rdf/Vocabulary.ts"
 import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
-import type { ContentHash } from "../storage/Identity.ts"
-import { Storage, type StorageError, type StorageService, type StorageUri, startHash } from "../storage/Storage.ts"
 
 export interface StoredLines {
   readonly uri: StorageUri

@@ -3,6 +3,7 @@
  * while another worker answers other queries. A worker keeps the version it has loaded, so that a second query starts immediately.
  */
 
+import type { StorageError } from "@detent/blobs/Storage"
 import { limitText, type WorkerError } from "@detent/processes"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -12,7 +13,6 @@ import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
-import type { StorageError } from "../storage/Storage.ts"
 import { type ContentLimitOptions, makeWorkerPool } from "../threads/WorkerPool.ts"
 import { CanonicalGraph, type GraphVersion } from "./CanonicalGraph.ts"
 import { graphLines, type LoadInput, type QueryAnswer, type QueryInput } from "./GraphStore.ts"

@@ -8,12 +8,12 @@
  * ```
  */
 import { createHash } from "node:crypto"
+import { describe } from "@detent/machine/internal"
 import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Triple } from "../rdf/Term.ts"
 import { type LibraryQuad, tripleOf } from "../rdf/Turtle.ts"
-import { describe } from "../storage/Describe.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import { findJsonFault } from "./JsonFault.ts"
 import { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceeded, OntologySyntaxError } from "./Ontology.ts"

@@ -6,12 +6,11 @@
 import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { compareText, releasing } from "@detent/machine/internal"
+import { compareText, describe, releasing } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { describe } from "../storage/Describe.ts"
 
 export interface LineSortOptions {
   /** Maximum number of characters in memory. */

@@ -3,10 +3,10 @@
  * bytes. Both directions stream: a graph may be larger than memory.
  */
 import { Stream as Pushed } from "node:stream"
+import { describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { describe } from "../storage/Describe.ts"
 import { type LineSortOptions, type SortFailed, sortLines } from "./LineSort.ts"
 import {
   type BlankNode,

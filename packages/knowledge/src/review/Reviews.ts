@@ -14,6 +14,9 @@
  * A decision is stored before the graph changes. A process that dies in between leaves it pending: the next decision, the next
  * start of a working process, or the loop of a running one applies it to the graph. Applying it twice changes nothing.
  */
+
+import { contentHashOf } from "@detent/blobs/ContentHash"
+import { blobIn, getText, Storage, type StorageFolder } from "@detent/blobs/Storage"
 import { forkLoop } from "@detent/durable"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -40,9 +43,8 @@ import type { Extractors } from "../runs/Extractors.ts"
 import { type ArtifactError, loadArtifact } from "../runs/RunArtifacts.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, contentHashOf, type Namespace, RunId } from "../storage/Identity.ts"
+import { type BatchId, type Namespace, RunId } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
-import { blobIn, getText, Storage, type StorageFolder } from "../storage/Storage.ts"
 import type { Violation } from "../validate/Report.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import {

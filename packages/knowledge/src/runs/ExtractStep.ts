@@ -2,6 +2,9 @@
  * Extracts one step of a document, which is a few chunks. Its findings are stored in one transaction with its checkpoint: a step with a
  * checkpoint is never extracted again, in any process.
  */
+
+import { contentHashOf } from "@detent/blobs/ContentHash"
+import type { StorageError } from "@detent/blobs/Storage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -23,9 +26,8 @@ import type { SortFailed } from "../rdf/LineSort.ts"
 import type { InvalidTerm } from "../rdf/Term.ts"
 import { writeNTriples } from "../rdf/Turtle.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { contentHashOf, type RunId } from "../storage/Identity.ts"
+import type { RunId } from "../storage/Identity.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
-import type { StorageError } from "../storage/Storage.ts"
 import type { Equipment } from "./Extractors.ts"
 import { addMisfits, type ExtractionRun, type Misfits } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"

@@ -6,6 +6,8 @@
  */
 
 import { hash } from "node:crypto"
+import { type ContentHash, startHash } from "@detent/blobs/ContentHash"
+import { Storage, StorageUri } from "@detent/blobs/Storage"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -21,9 +23,8 @@ import { chunksOnWorkers, languageOnWorkers } from "../extract/TextOnWorkers.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { detentVocabulary } from "../rdf/Vocabulary.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type ContentHash, RunId } from "../storage/Identity.ts"
+import { RunId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { Storage, StorageUri, startHash } from "../storage/Storage.ts"
 import { type Equipment, Extractors } from "./Extractors.ts"
 import {
   type EntityRef,

@@ -7,6 +7,9 @@
  * const lines = extractions.lines(result.runId)
  * ```
  */
+
+import { ContentHash } from "@detent/blobs/ContentHash"
+import type { StorageUri } from "@detent/blobs/Storage"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -18,8 +21,7 @@ import type { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import { mergedParts } from "../graph/GraphLines.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, ContentHash, documentIdOf, newBatchId, RunId, runIdOf } from "../storage/Identity.ts"
-import type { StorageUri } from "../storage/Storage.ts"
+import { type BatchId, documentIdOf, newBatchId, RunId, runIdOf } from "../storage/Identity.ts"
 import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
 import { type ExtractionSetting, Extractors } from "./Extractors.ts"
 import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./ExtractStep.ts"

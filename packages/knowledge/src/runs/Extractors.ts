@@ -4,7 +4,9 @@
  * documents of a batch share one budget.
  */
 
+import { getText, Storage, type StorageError, type StorageUri } from "@detent/blobs/Storage"
 import { SharedResults } from "@detent/durable/internal"
+import { describe } from "@detent/machine/internal"
 import type { LanguageModel } from "effect/ai/LanguageModel"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -33,8 +35,6 @@ import { budgetOf, type ExtractorName, type ExtractorSelection, type KnowledgeSe
 import type { OntologyError } from "../ontology/Ontology.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { loadOnWorker } from "../ontology/OntologyLoading.ts"
-import { describe } from "../storage/Describe.ts"
-import { getText, Storage, type StorageError, type StorageUri } from "../storage/Storage.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import type { RunStoreFailed } from "./RunTables.ts"
 

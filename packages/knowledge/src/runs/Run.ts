@@ -2,6 +2,10 @@
  * One attempt at extracting one document, with its checkpoints and artifacts. Status changes use optimistic concurrency: a change names
  * the status version it is based on, so that one of two concurrent changes is refused.
  */
+
+import { ContentHash } from "@detent/blobs/ContentHash"
+import { AddressRefused, StorageFailed, StorageUri } from "@detent/blobs/Storage"
+import { describe } from "@detent/machine/internal"
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -10,11 +14,9 @@ import type { DocumentSetAside } from "../document/ReadError.ts"
 import { ExtractionFailed } from "../extract/Extractor.ts"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
-import { describe } from "../storage/Describe.ts"
-import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
+import { ArtifactKey, BatchId, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
-import { AddressRefused, StorageFailed, StorageUri } from "../storage/Storage.ts"
 
 const Positive = Schema.Int.check(Schema.isGreaterThan(0))
 

@@ -4,12 +4,13 @@
  * is read.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import { type ContentHash, contentHashOf } from "@detent/blobs/ContentHash"
+import type { StorageError } from "@detent/blobs/Storage"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { ArtifactDamaged, ArtifactStore } from "../storage/ArtifactStore.ts"
-import { ArtifactKey, type ContentHash, contentHashOf, type RunId } from "../storage/Identity.ts"
+import { ArtifactKey, type RunId } from "../storage/Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "../storage/Paths.ts"
-import type { StorageError } from "../storage/Storage.ts"
 import { RunStore } from "./RunStore.ts"
 import { ArtifactMissing, type ArtifactRow, type RunStoreFailed, type StoredArtifact } from "./RunTables.ts"
 

@@ -3,7 +3,11 @@
  * SQLite under the same names without it. Migrations run when the tables are first needed, forward only. Tables that an earlier version
  * created in the first schema of the search path are moved.
  */
+
+import { ContentHash } from "@detent/blobs/ContentHash"
+import { StorageUri } from "@detent/blobs/Storage"
 import { defectsAsFailures } from "@detent/durable/internal"
+import { describe } from "@detent/machine/internal"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -17,11 +21,9 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { Usage } from "../extract/Extractor.ts"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
-import { describe } from "../storage/Describe.ts"
-import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
+import { ArtifactKey, BatchId, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { StorageUri } from "../storage/Storage.ts"
 import { ExtractionRun, Misfits, PipelineConfig, RunStatus } from "./Run.ts"
 
 const schema = "detent"

@@ -2,14 +2,16 @@
  * The artifacts of runs, content-addressed: their paths contain the hash of the content, so saving the same content twice has no
  * effect, and loading verifies the content. The database stores only paths and hashes.
  */
+
+import { ContentHash, contentHashOf } from "@detent/blobs/ContentHash"
+import { blobIn, folderIn, ifAbsent, ifGeneration, Storage, type StorageError, type StorageFolder } from "@detent/blobs/Storage"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type ArtifactKey, ContentHash, contentHashOf, type RunId } from "./Identity.ts"
+import type { ArtifactKey, RunId } from "./Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "./Paths.ts"
-import { blobIn, folderIn, ifAbsent, ifGeneration, Storage, type StorageError, type StorageFolder } from "./Storage.ts"
 
 /** The content of an artifact does not match the hash in its path. */
 export class ArtifactDamaged extends Schema.TaggedError<ArtifactDamaged>()("ArtifactDamaged", {

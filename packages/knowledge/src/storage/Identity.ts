@@ -3,6 +3,7 @@
  * an address or a database row without being checked again.
  */
 import { createHash } from "node:crypto"
+import type { ContentHash } from "@detent/blobs/ContentHash"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
@@ -29,10 +30,6 @@ export type Namespace = typeof Namespace.Type
 export const OntologyName = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_-]*$/u), isShort).pipe(Schema.brand("OntologyName"))
 export type OntologyName = typeof OntologyName.Type
 
-/** The first 16 hex digits of a content's SHA-256. */
-export const ContentHash = Schema.String.check(Schema.isPattern(/^[a-f0-9]{16}$/u)).pipe(Schema.brand("ContentHash"))
-export type ContentHash = typeof ContentHash.Type
-
 /** An ontology with a specific content: `football/ontology@a1b2c3d4e5f6a7b8`. */
 export const OntologyVersion = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*\/[a-z][a-z0-9_-]*@[a-f0-9]{16}$/u)).pipe(
   Schema.brand("OntologyVersion"),
@@ -45,8 +42,6 @@ export const ArtifactKey = Schema.String.check(
   Schema.isMaxLength(128),
 ).pipe(Schema.brand("ArtifactKey"))
 export type ArtifactKey = typeof ArtifactKey.Type
-
-export const contentHashOf = (content: string | Uint8Array): ContentHash => ContentHash.make(sha256(content).slice(0, 16))
 
 /** Deterministic: the same source has the same document id in every batch. */
 export const documentIdOf = (source: string): DocumentId => DocumentId.make(`doc-${sha256(source).slice(0, 12)}`)
@@ -66,4 +61,4 @@ export const runIdOf = (key: { readonly batchId: BatchId; readonly documentId: D
 export const ontologyVersionOf = (namespace: Namespace, name: OntologyName, hash: ContentHash): OntologyVersion =>
   OntologyVersion.make(`${namespace}/${name}@${hash}`)
 
-const sha256 = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex")
+const sha256 = (content: string): string => createHash("sha256").update(content).digest("hex")

@@ -2,8 +2,10 @@
  * The layout of files below the folder of a project. Every path is a template whose variable parts are checked ids, so a path that
  * matches its template cannot leave the folder.
  */
+
+import { ContentHash } from "@detent/blobs/ContentHash"
 import * as Schema from "effect/Schema"
-import { ArtifactKey, BatchId, ContentHash, DocumentId, Namespace, OntologyName, RunId } from "./Identity.ts"
+import { ArtifactKey, BatchId, DocumentId, Namespace, OntologyName, RunId } from "./Identity.ts"
 
 export const DocumentMetadataPath = Schema.TemplateLiteral(["documents/", DocumentId, "/metadata.json"])
 export type DocumentMetadataPath = typeof DocumentMetadataPath.Type

@@ -3,6 +3,9 @@
  * starts a Cloud Run job with an OAuth token: `jobs:run` is an API of Google's, and responds before the job has ended. The name of a task
  * is the hash of its key, so that Cloud Tasks refuses a second task with the same key.
  */
+
+import { type GoogleCredentials, googleCredentials } from "@detent/blobs/credentials"
+import { innermostReason } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -14,8 +17,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { type GoogleCredentials, googleCredentials } from "../storage/cloud/Credentials.ts"
-import { innermostReason } from "../storage/Describe.ts"
 import { type ActivityName, type CloudTasksSettings, taskName } from "./Task.ts"
 import { type EnqueueTaskOptions, TaskQueue, TaskQueueFailed, type TaskQueueService } from "./TaskQueue.ts"
 

@@ -4,6 +4,7 @@
  * as their response allows, and for a day longer while they cannot be fetched again.
  */
 import { createPublicKey, createVerify, type JsonWebKey, type KeyObject } from "node:crypto"
+import { innermostReason } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,7 +15,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
-import { innermostReason } from "../storage/Describe.ts"
 import type { CloudTasksSettings, TaskSettings } from "./Task.ts"
 
 /** The token does not prove that the caller is the service account. `foreign`: it is a valid token for another account or audience. */

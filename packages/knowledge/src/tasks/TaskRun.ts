@@ -3,6 +3,9 @@
  * is one of: done, late (nothing was done), to be delivered again (`TaskPostponed`), or given up (`TaskGivenUp`). The batch learns of a
  * task that is given up before the queue does.
  */
+
+import type { StorageFolder } from "@detent/blobs/Storage"
+import { describe } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -13,10 +16,8 @@ import { BatchEventLog } from "../batch/BatchEventLog.ts"
 import { Batches } from "../batch/Batches.ts"
 import { isTerminal } from "../batch/BatchState.ts"
 import { stageOrder, stateOfActivity } from "../batch/StageRun.ts"
-import { describe } from "../storage/Describe.ts"
 import { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import type { StorageFolder } from "../storage/Storage.ts"
 import type { Task } from "./Task.ts"
 
 /** The result of a delivery. */

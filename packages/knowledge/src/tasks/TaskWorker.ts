@@ -3,6 +3,7 @@
  * dead letter of any queue can be retried with `detent command retry`.
  */
 
+import type { StorageFolder } from "@detent/blobs/Storage"
 import { type Commands, CommandWorker, DeadLetters, forkLoop } from "@detent/durable"
 import { CommandResult, RetryPolicy } from "@detent/machine"
 import { explainWithFrames } from "@detent/machine/internal"
@@ -13,7 +14,6 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import type { StorageFolder } from "../storage/Storage.ts"
 import { Task } from "./Task.ts"
 import { activitiesQueue, activityCommands, MemoryTasks, taskRetries } from "./TaskQueue.ts"
 import { giveUpTask, runTask, TaskPostponed } from "./TaskRun.ts"

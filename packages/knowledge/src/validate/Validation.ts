@@ -4,7 +4,7 @@
  * nodes within their reach of the change.
  */
 
-import { compareText } from "@detent/machine/internal"
+import { compareText, describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -15,7 +15,6 @@ import type { SortFailed } from "../rdf/LineSort.ts"
 import type { Triple } from "../rdf/Term.ts"
 import { termOf, termText, tripleOfParts, typePredicate } from "../rdf/Turtle.ts"
 import { vocabularies } from "../rdf/Vocabulary.ts"
-import { describe } from "../storage/Describe.ts"
 import {
   type AffectedNodes,
   affectedNodes,

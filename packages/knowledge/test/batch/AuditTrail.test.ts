@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { contentHashOf } from "@detent/blobs/ContentHash"
+import { StorageFailed } from "@detent/blobs/Storage"
 import { Engine } from "@detent/durable"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -10,8 +12,7 @@ import { BatchMachine } from "../../src/batch/BatchMachine.ts"
 import { BatchStateJson, S } from "../../src/batch/BatchState.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
-import { BatchId, contentHashOf, documentIdOf } from "../../src/storage/Identity.ts"
-import { StorageFailed } from "../../src/storage/Storage.ts"
+import { BatchId, documentIdOf } from "../../src/storage/Identity.ts"
 import { documentsOf, harbour, lookout, manifest } from "./sea.ts"
 
 const files = documentsOf(3)

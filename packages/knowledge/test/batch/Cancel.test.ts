@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import type { StorageService } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,7 +8,6 @@ import * as Result from "effect/Result"
 import { Batches } from "../../src/batch/Batches.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
 import { documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import type { StorageService } from "../../src/storage/Storage.ts"
 import { canonical, documentsOf, harbour, lookout, manifest, toldOf } from "./sea.ts"
 
 /** Something that never ends on its own: knows when it was reached, and when it was given up. */

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { StorageFull, type StorageService } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,7 +8,6 @@ import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
-import { StorageFull, type StorageService } from "../../src/storage/Storage.ts"
 import { canonical, harbour, lookout, manifest } from "./sea.ts"
 
 const files = {

@@ -1,11 +1,11 @@
 /** The ontology, shapes and examples of a batch are those it started with. */
 import { readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { RelativePath } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
-import { RelativePath } from "../../src/storage/Storage.ts"
 import { harbour, lookout, manifest, ontology, shapes } from "./sea.ts"
 
 const files = { "one.txt": "ShipAlba passed ShipBoreas.", "two.txt": "ShipCetus passed ShipDorado." }

@@ -1,6 +1,7 @@
 /** Running a folder again: what changed is replaced, what is gone is withdrawn, what is the same is left alone. */
 import { rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { RelativePath, type StorageFolder } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -11,7 +12,6 @@ import { Batches } from "../../src/batch/Batches.ts"
 import type { BatchConfig } from "../../src/batch/BatchState.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
-import { RelativePath, type StorageFolder } from "../../src/storage/Storage.ts"
 import { base, canonical, harbour, lookout, ontology, sea, shapes } from "./sea.ts"
 
 const files = {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { RelativePath, StorageFailed, type StorageService } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -8,7 +9,6 @@ import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { CanonicalGraph, type GraphVersion } from "../../src/graph/CanonicalGraph.ts"
 import { readTurtle } from "../../src/rdf/Turtle.ts"
-import { RelativePath, StorageFailed, type StorageService } from "../../src/storage/Storage.ts"
 import { base, canonical, documentsOf, harbour, lookout, manifest, sea, shapes } from "./sea.ts"
 
 const files = {

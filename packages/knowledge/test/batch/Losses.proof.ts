@@ -1,6 +1,7 @@
 /** Stored files of a batch that were damaged, removed or kept from being written. */
 import { join } from "node:path"
 import { zstdCompressSync } from "node:zlib"
+import type { StorageService } from "@detent/blobs/Storage"
 import { Journal, type JournalService } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import { PersistenceFailed } from "@detent/machine"
@@ -13,7 +14,6 @@ import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { endedWithBatch } from "../../src/runs/Extractions.ts"
 import type { BatchId } from "../../src/storage/Identity.ts"
-import type { StorageService } from "../../src/storage/Storage.ts"
 import { canonical, documentsOf, harbour, lookout, manifest } from "./sea.ts"
 
 const files = documentsOf(4)

@@ -1,13 +1,14 @@
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
+import { contentHashOf } from "@detent/blobs/ContentHash"
+import { MemUri, RelativePath } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
 import { decodeManifest, decodeManifestFile, encodeManifest, type Manifest, type ManifestFile } from "../../src/batch/Manifest.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
-import { BatchId, contentHashOf, documentIdOf, OntologyName, ontologyVersionOf } from "../../src/storage/Identity.ts"
-import { MemUri, RelativePath } from "../../src/storage/Storage.ts"
+import { BatchId, documentIdOf, OntologyName, ontologyVersionOf } from "../../src/storage/Identity.ts"
 import { harbour, manifest, sea } from "./sea.ts"
 
 const files = {

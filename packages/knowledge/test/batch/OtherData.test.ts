@@ -2,6 +2,7 @@
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { AddressRefused, StorageFolder } from "@detent/blobs/Storage"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import { assert, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -11,7 +12,6 @@ import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import { Batches, OtherData, warnOfOtherData } from "../../src/batch/Batches.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
-import { AddressRefused, StorageFolder } from "../../src/storage/Storage.ts"
 import { harbour, lookout, manifest } from "./sea.ts"
 
 const files = { "one.txt": "ShipCetus passed ShipDorado." }

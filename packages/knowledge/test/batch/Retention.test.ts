@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
+import { FileUri, Storage } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -8,7 +9,6 @@ import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import { FileUri, Storage } from "../../src/storage/Storage.ts"
 import { canonical, harbour, manifest, sea } from "./sea.ts"
 
 const files = { "one.txt": "ShipAlba passed ShipBoreas.", "two.txt": "ShipCetus passed ShipDorado." }

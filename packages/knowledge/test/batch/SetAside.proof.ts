@@ -1,8 +1,8 @@
+import type { StorageService, StorageUri } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
-import type { StorageService, StorageUri } from "../../src/storage/Storage.ts"
 import { harbour, manifest } from "./sea.ts"
 
 const files = {

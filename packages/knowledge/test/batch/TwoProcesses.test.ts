@@ -1,3 +1,5 @@
+import { ContentHash } from "@detent/blobs/ContentHash"
+import { FileUri } from "@detent/blobs/Storage"
 import * as SqliteClient from "@detent/durable/SqliteClient"
 import { simulate } from "@detent/machine/testing"
 import { describe, expect, it } from "@effect/vitest"
@@ -12,8 +14,7 @@ import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { BatchEvent, BatchMachine, E } from "../../src/batch/BatchMachine.ts"
 import { defaultBatchConfig, S } from "../../src/batch/BatchState.ts"
 import { startReport } from "../../src/batch/ExtractionStage.ts"
-import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion, RunId } from "../../src/storage/Identity.ts"
-import { FileUri } from "../../src/storage/Storage.ts"
+import { BatchId, DocumentId, Namespace, OntologyVersion, RunId } from "../../src/storage/Identity.ts"
 
 const batchId = BatchId.make("batch-0123456789ab")
 const document = DocumentId.make("doc-0123456789ab")

@@ -1,6 +1,8 @@
 /** What activities must do for their batch, on whichever database. */
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
+import { blobIn, getText, Storage } from "@detent/blobs/Storage"
+import { folderAt } from "@detent/blobs/StorageLocation"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -17,9 +19,7 @@ import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { type ManifestDocument, ManifestJson } from "../../src/batch/Manifest.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
-import { folderOf } from "../../src/storage/FileBlobs.ts"
 import type { BatchId } from "../../src/storage/Identity.ts"
-import { blobIn, getText, Storage } from "../../src/storage/Storage.ts"
 import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "./sea.ts"
 
 const files = documentsOf(3)
@@ -40,7 +40,7 @@ export const activitiesConformance = (
     Effect.gen(function* () {
       const batches = yield* Batches
       const id = yield* batches.start(folder, manifest(names, shapes), { config: { dispatch: "activities", ...config } })
-      const place = folderOf(data)
+      const place = folderAt(data)
       const { documents, ontologyUri } = yield* Effect.flatMap(
         Effect.flatMap(Storage, (storage) => Effect.flatMap(batches.state(id), (state) => getText(storage, state.manifestUri))),
         Schema.decodeEffect(ManifestJson),
@@ -68,7 +68,7 @@ export const activitiesConformance = (
         yield* Effect.gen(function* () {
           const { id, documents, extract, resolve, validate, ingest } = yield* waiting(data, folder)
           const graphs = yield* Effect.forEach(documents, extract)
-          const [source, own] = [documents[0]?.sourceUri ?? "", blobIn(folderOf(data), `batches/${id}/manifest.json`)]
+          const [source, own] = [documents[0]?.sourceUri ?? "", blobIn(folderAt(data), `batches/${id}/manifest.json`)]
           for (const graphUri of [source, own])
             assert.match((yield* Effect.flip(resolve([{ graphUri }]))).message, /is not a graph of a document/)
           const { resolvedUri } = yield* resolve(graphs)

@@ -1,10 +1,10 @@
+import { MemoryStorage } from "@detent/blobs"
+import { blobIn, StorageFolder } from "@detent/blobs/Storage"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { formatOf, largestWhole, readDocument, readStored, streamDocument, streamStored } from "../../src/document/DocumentReader.ts"
 import { placesOf, type Reading } from "../../src/document/Reading.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { blobIn, StorageFolder } from "../../src/storage/Storage.ts"
 import { makePdf } from "./makePdf.ts"
 
 const bytesOf = (content: string | Uint8Array) => (typeof content === "string" ? Buffer.from(content) : content)

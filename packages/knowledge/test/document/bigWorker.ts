@@ -2,12 +2,12 @@
 import { existsSync, readFileSync } from "node:fs"
 import { dirname } from "node:path"
 import { pathToFileURL } from "node:url"
+import { FileStorage } from "@detent/blobs"
+import { StorageUri } from "@detent/blobs/Storage"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { streamStored } from "../../src/document/DocumentReader.ts"
-import * as FileStorage from "../../src/storage/FileStorage.ts"
-import { StorageUri } from "../../src/storage/Storage.ts"
 
 /** What the system notes of this program alone: the usual figure also counts what its parent had when it was started. */
 const peakKilobytes = (): number => {

@@ -2,15 +2,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
+import { FileStorage, MemoryStorage } from "@detent/blobs"
+import { blobIn, Storage, StorageFolder, type StorageService } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as CanonicalGraph from "../../src/graph/CanonicalGraph.ts"
-import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { BatchId, Namespace } from "../../src/storage/Identity.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { blobIn, Storage, StorageFolder, type StorageService } from "../../src/storage/Storage.ts"
 
 const namespace = Namespace.make("harbours")
 const memory = StorageFolder.make("mem://graphs/")

@@ -1,3 +1,5 @@
+import { MemoryStorage } from "@detent/blobs"
+import { blobIn, Storage, StorageFolder } from "@detent/blobs/Storage"
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,8 +11,6 @@ import { GraphQuery, type QueryError } from "../../src/graph/GraphQuery.ts"
 import { entityIri, factTriples } from "../../src/rdf/FactGraph.ts"
 import { writeNTriples } from "../../src/rdf/Turtle.ts"
 import { BatchId, DocumentId, Namespace, RunId } from "../../src/storage/Identity.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { blobIn, Storage, StorageFolder } from "../../src/storage/Storage.ts"
 
 const base = "https://example.org/sea#"
 const document = DocumentId.make("doc-000000000001")

@@ -1,3 +1,5 @@
+import { MemoryStorage } from "@detent/blobs"
+import { blobIn, Storage, StorageFolder } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -6,8 +8,6 @@ import * as Stream from "effect/Stream"
 import * as CanonicalGraph from "../../src/graph/CanonicalGraph.ts"
 import { GraphQuery } from "../../src/graph/GraphQuery.ts"
 import { BatchId, Namespace } from "../../src/storage/Identity.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { blobIn, Storage, StorageFolder } from "../../src/storage/Storage.ts"
 import type { ContentLimitOptions } from "../../src/threads/WorkerPool.ts"
 
 const folder = StorageFolder.make("mem://graphs/")

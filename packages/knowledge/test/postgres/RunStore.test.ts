@@ -1,3 +1,5 @@
+import { MemoryStorage } from "@detent/blobs"
+import { StorageFolder } from "@detent/blobs/Storage"
 import * as PgClient from "@detent/durable/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -5,8 +7,6 @@ import * as Redacted from "effect/Redacted"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import * as ArtifactStore from "../../src/storage/ArtifactStore.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { StorageFolder } from "../../src/storage/Storage.ts"
 import { runStoreConformance } from "../runs/runStoreConformance.ts"
 
 const client = Layer.unwrap(Effect.map(freshDatabase, (url) => PgClient.layer({ url: Redacted.make(url) })))

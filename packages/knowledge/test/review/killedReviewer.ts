@@ -3,6 +3,8 @@
  * written it.
  */
 import { flushCompileCache } from "node:module"
+import { FileStorage } from "@detent/blobs"
+import { Storage, type StorageService } from "@detent/blobs/Storage"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -11,9 +13,7 @@ import { Extractor } from "../../src/extract/Extractor.ts"
 import * as Knowledge from "../../src/Knowledge.ts"
 import { Reviews } from "../../src/review/Reviews.ts"
 import { Extractors } from "../../src/runs/Extractors.ts"
-import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
-import { Storage, type StorageService } from "../../src/storage/Storage.ts"
 import { hesitant } from "./unsure.ts"
 
 // A killed process does not write its cache of compiled modules, so this one does it before.

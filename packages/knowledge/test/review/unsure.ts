@@ -1,10 +1,11 @@
 /** Documents that an extractor is partly unsure of, and what the graph says of them. */
+
+import type { StorageFolder } from "@detent/blobs/Storage"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
 import type { BatchConfig } from "../../src/batch/BatchState.ts"
 import type { ExtractorService } from "../../src/extract/Extractor.ts"
 import { Reviews } from "../../src/review/Reviews.ts"
-import type { StorageFolder } from "../../src/storage/Storage.ts"
 import { base, canonical, lookout, manifest } from "../batch/sea.ts"
 
 /** As sure of a passing as the text says: "maybe" is 0.3, anything else 0.8. */

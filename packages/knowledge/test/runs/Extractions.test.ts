@@ -1,3 +1,4 @@
+import { MemUri } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -7,7 +8,6 @@ import { Extractions } from "../../src/runs/Extractions.ts"
 import { ExtractionWorkflow, executionIdOf } from "../../src/runs/ExtractionWorkflow.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import { MemUri } from "../../src/storage/Storage.ts"
 import { longText, opened, partOf, passing } from "./Sea.ts"
 
 describe("a run", () => {

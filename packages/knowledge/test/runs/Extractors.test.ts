@@ -1,11 +1,11 @@
+import { MemoryStorage } from "@detent/blobs"
+import { MemUri, Storage } from "@detent/blobs/Storage"
 import { expect, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { ExtractorName } from "../../src/KnowledgeSettings.ts"
 import { Extractors } from "../../src/runs/Extractors.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { MemUri, Storage } from "../../src/storage/Storage.ts"
 import { makeWorkerPool, WorkerPool } from "../../src/threads/WorkerPool.ts"
 
 const ontologyUri = MemUri.make("mem://test/sea.ttl")

@@ -1,5 +1,6 @@
 import { readdir, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { StorageFull, type StorageService } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -10,7 +11,6 @@ import { chunkText } from "../../src/document/Sentences.ts"
 import { type Chunk, ExtractionFailed, type ExtractorService } from "../../src/extract/Extractor.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
 import * as ExtractionWorkflow from "../../src/runs/ExtractionWorkflow.ts"
-import { StorageFull, type StorageService } from "../../src/storage/Storage.ts"
 import { folderWith, longText, opened, partOf, passing, port, requestIn } from "./Sea.ts"
 
 const away = new ExtractionFailed({ extractor: "test", reason: "Unavailable", retryable: true, detail: "away" })

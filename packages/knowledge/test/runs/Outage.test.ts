@@ -1,5 +1,7 @@
 /** A database that is away while a run writes: what was asked is asked again, and stored once. */
 import { join } from "node:path"
+import { contentHashOf } from "@detent/blobs/ContentHash"
+import { MemUri } from "@detent/blobs/Storage"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import { describe, expect, it } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
@@ -12,8 +14,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import { defaultPipelineConfig, ExtractionRun } from "../../src/runs/Run.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
-import { contentHashOf, documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import { MemUri } from "../../src/storage/Storage.ts"
+import { documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
 import { folderWith, partOf } from "./Sea.ts"
 
 const at = DateTime.makeUnsafe(1_800_000_000_123)

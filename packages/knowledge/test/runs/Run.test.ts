@@ -1,3 +1,5 @@
+import { ContentHash } from "@detent/blobs/ContentHash"
+import { MemUri } from "@detent/blobs/Storage"
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as DateTime from "effect/DateTime"
@@ -5,8 +7,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { changeStatus, defaultPipelineConfig, ExtractionRun, nextStatuses, PipelineConfig, RunStatus } from "../../src/runs/Run.ts"
-import { ContentHash, DocumentId, RunId } from "../../src/storage/Identity.ts"
-import { MemUri } from "../../src/storage/Storage.ts"
+import { DocumentId, RunId } from "../../src/storage/Identity.ts"
 
 const at = (millis: number) => DateTime.makeUnsafe(millis)
 

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { MemoryStorage } from "@detent/blobs"
+import { StorageFolder } from "@detent/blobs/Storage"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import * as ArtifactStore from "../../src/storage/ArtifactStore.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { StorageFolder } from "../../src/storage/Storage.ts"
 import { runStoreConformance } from "./runStoreConformance.ts"
 
 const folder = Effect.acquireRelease(

@@ -1,5 +1,7 @@
 /** What a store of runs must do, on whichever database. */
 import { zstdCompressSync } from "node:zlib"
+import { ContentHash, contentHashOf } from "@detent/blobs/ContentHash"
+import { MemUri } from "@detent/blobs/Storage"
 import { describe, expect, it } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -10,8 +12,7 @@ import { defaultPipelineConfig, ExtractionRun } from "../../src/runs/Run.ts"
 import { contentOf, loadArtifact, prepareArtifact } from "../../src/runs/RunArtifacts.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import type { ArtifactStore } from "../../src/storage/ArtifactStore.ts"
-import { ContentHash, contentHashOf, documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import { MemUri } from "../../src/storage/Storage.ts"
+import { documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
 import { partOf } from "./Sea.ts"
 
 /** Beyond what 32 bits hold, as all times are. */

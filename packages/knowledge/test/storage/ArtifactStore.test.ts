@@ -1,11 +1,12 @@
+import { MemoryStorage } from "@detent/blobs"
+import { contentHashOf } from "@detent/blobs/ContentHash"
+import { blobIn, Storage, StorageFolder } from "@detent/blobs/Storage"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { ArtifactStore, layer } from "../../src/storage/ArtifactStore.ts"
-import { ArtifactKey, contentHashOf, RunId } from "../../src/storage/Identity.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { blobIn, Storage, StorageFolder } from "../../src/storage/Storage.ts"
+import { ArtifactKey, RunId } from "../../src/storage/Identity.ts"
 
 const folder = StorageFolder.make("mem://project/data/")
 const run = RunId.make("00000000-0000-8000-a000-000000000001")

@@ -1,8 +1,9 @@
+import { ContentHash } from "@detent/blobs/ContentHash"
+import { RelativePath } from "@detent/blobs/Storage"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { ArtifactKey, BatchId, ContentHash, DocumentId, Namespace, OntologyName, RunId } from "../../src/storage/Identity.ts"
+import { ArtifactKey, BatchId, DocumentId, Namespace, OntologyName, RunId } from "../../src/storage/Identity.ts"
 import * as Paths from "../../src/storage/Paths.ts"
-import { RelativePath } from "../../src/storage/Storage.ts"
 
 const fits = (schema: Schema.Decoder<string>, path: string) => {
   assert.isTrue(Schema.is(schema)(path), path)

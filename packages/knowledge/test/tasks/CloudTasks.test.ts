@@ -1,4 +1,6 @@
 /** The queue of Cloud Tasks by itself: what it sends, and what it makes of the answers. Where DETENT_TEST_CLOUD_TASKS names a real queue, there too. */
+
+import { type GoogleCredentials, googleCredentials } from "@detent/blobs/credentials"
 import { assert, describe, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
 import type * as Duration from "effect/Duration"
@@ -9,11 +11,10 @@ import * as HttpClientError from "effect/http/HttpClientError"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { type GoogleCredentials, googleCredentials } from "../../src/storage/cloud/Credentials.ts"
 import * as CloudTasks from "../../src/tasks/CloudTasks.ts"
 import { CloudTasksSettings, TaskSettings, taskName } from "../../src/tasks/Task.ts"
 import type { TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
-import { startFakeCloudTasks } from "../../testing/cloud/index.ts"
+import { startFakeCloudTasks } from "../../testing/FakeCloudTasks.ts"
 
 const project = "projects/project/locations/here/queues"
 

@@ -1,5 +1,6 @@
 /** Two deliveries of tasks of one batch at the same time, in orders that the tests force. */
 import { pathToFileURL } from "node:url"
+import { Storage, StorageFailed, StorageFolder, type StorageService } from "@detent/blobs/Storage"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -12,7 +13,6 @@ import { ExtractionFailed, type ExtractorService } from "../../src/extract/Extra
 import { storedLines } from "../../src/graph/GraphLines.ts"
 import { ReviewStore } from "../../src/review/ReviewStore.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
-import { Storage, StorageFailed, StorageFolder, type StorageService } from "../../src/storage/Storage.ts"
 import type { Task } from "../../src/tasks/Task.ts"
 import { TaskQueue } from "../../src/tasks/TaskQueue.ts"
 import { giveUpTask, runTask } from "../../src/tasks/TaskRun.ts"

@@ -1,6 +1,7 @@
 /** Batches with `dispatch: "tasks"`, on the queues of this process and of the database. */
 
 import { pathToFileURL } from "node:url"
+import { StorageFolder } from "@detent/blobs/Storage"
 import { DeadLetters } from "@detent/durable"
 import { RetryPolicy } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
@@ -12,7 +13,6 @@ import { Batches } from "../../src/batch/Batches.ts"
 import { E } from "../../src/batch/BatchMachine.ts"
 import { type Chunk, ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
-import { StorageFolder } from "../../src/storage/Storage.ts"
 import type { Task } from "../../src/tasks/Task.ts"
 import { activitiesQueue, TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
 import { giveUpTask, runTask } from "../../src/tasks/TaskRun.ts"

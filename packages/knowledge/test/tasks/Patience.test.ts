@@ -1,4 +1,7 @@
 /** How long a batch by tasks waits for a task, on a clock that the tests advance. */
+
+import { MemoryStorage } from "@detent/blobs"
+import { blobIn, getText, MemUri, Storage, StorageFolder } from "@detent/blobs/Storage"
 import * as SqliteClient from "@detent/durable/SqliteClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
@@ -18,9 +21,7 @@ import { dispatchStage } from "../../src/batch/BatchWork.ts"
 import { ManifestJson } from "../../src/batch/Manifest.ts"
 import { stageRequest } from "../../src/batch/StageRun.ts"
 import { BatchId, DocumentId, Namespace, OntologyVersion } from "../../src/storage/Identity.ts"
-import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { pathsOfBatch } from "../../src/storage/Paths.ts"
-import { blobIn, getText, MemUri, Storage, StorageFolder } from "../../src/storage/Storage.ts"
 import type { Task } from "../../src/tasks/Task.ts"
 import { keepDeadTask, TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
 import { documentsOf, harbour, manifest } from "../batch/sea.ts"

@@ -4,7 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import { TaskCallers } from "../../src/tasks/TaskCallers.ts"
-import { startFakeCloudTasks } from "../../testing/cloud/index.ts"
+import { startFakeCloudTasks } from "../../testing/FakeCloudTasks.ts"
 
 const serviceAccount = "tasks@project.iam.gserviceaccount.com"
 const endpoint = "https://tasks.example.org"

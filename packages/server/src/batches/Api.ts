@@ -1,4 +1,6 @@
 /** Batches of documents: start, show, cancel, retry, resume, follow, and read their results. */
+
+import { StorageFolder, StorageUri } from "@detent/blobs/Storage"
 import {
   BatchConfig,
   BatchId,
@@ -9,8 +11,6 @@ import {
   ReviewItem,
   ReviewOutcome,
   ReviewStatus,
-  StorageFolder,
-  StorageUri,
   UnreadProse,
 } from "@detent/knowledge/schemas"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"

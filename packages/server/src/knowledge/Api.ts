@@ -1,5 +1,7 @@
 /** The graph of a namespace: its entities, the relations between them, their sources, and SPARQL. */
-import { BatchId, ContentHash, contentTypes, DocumentId, ExportFormat, GraphDiff, Namespace, Place } from "@detent/knowledge/schemas"
+
+import { ContentHash } from "@detent/blobs/ContentHash"
+import { BatchId, contentTypes, DocumentId, ExportFormat, GraphDiff, Namespace, Place } from "@detent/knowledge/schemas"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"

@@ -1,5 +1,7 @@
 /** Handlers of the knowledge API. */
-import { CanonicalGraph, type ContentHash, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
+
+import type { ContentHash } from "@detent/blobs"
+import { CanonicalGraph, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
 import * as explore from "@detent/workspace/operations/graphExplore"
 import type { KnowledgeServices } from "@detent/workspace/Systems"

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http"
 import { createRequire } from "node:module"
 import { relative, resolve } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import { optional } from "@detent/workspace/optional"
 import { systemsOn } from "@detent/workspace/Systems"
 import { Workspace } from "@detent/workspace/Workspace"

@@ -1,4 +1,4 @@
-import { FileStorage, Storage, type StorageService } from "@detent/knowledge"
+import { FileStorage, Storage, type StorageService } from "@detent/blobs"
 import { client as clients } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"

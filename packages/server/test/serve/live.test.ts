@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { StorageFolder } from "@detent/knowledge"
+import { StorageFolder } from "@detent/blobs"
 import { client as clients } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"

@@ -1,6 +1,6 @@
 /** A few documents of the shipped corpus, as a batch that is done in a moment. */
 import { pathToFileURL } from "node:url"
-import { StorageFolder } from "@detent/knowledge"
+import { StorageFolder } from "@detent/blobs"
 import { corpus } from "./served.ts"
 
 export const corpusFolder = StorageFolder.make(`${pathToFileURL(corpus).href}/`)

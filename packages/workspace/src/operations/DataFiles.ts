@@ -9,7 +9,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } f
 import { dirname, join, relative, resolve } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { fileURLToPath, pathToFileURL } from "node:url"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import { CopyFailed, CopyRefused } from "@detent/durable/DatabaseCopy"
 import { privateFile, privateFolder } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"

@@ -2,8 +2,10 @@
  * Graphs in a bucket that are newer than a restored database: batches that are missing or unfinished in the database have added to
  * them. A restore writes no objects, so the pointers of graphs stay unchanged until the user brings back earlier versions.
  */
-import { CanonicalGraph, folderIn, Namespace, Storage } from "@detent/knowledge"
-import * as StorageLocation from "@detent/knowledge/StorageLocation"
+
+import { folderIn, Storage } from "@detent/blobs/Storage"
+import * as StorageLocation from "@detent/blobs/StorageLocation"
+import { CanonicalGraph, Namespace } from "@detent/knowledge"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

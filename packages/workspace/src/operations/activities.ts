@@ -1,6 +1,6 @@
 /** Runs one activity that a queue delivers, over HTTP or as a job. */
 
-import { folderAt } from "@detent/knowledge/StorageLocation"
+import { folderAt } from "@detent/blobs/StorageLocation"
 import { type ActivityName, deadTask, keepDeadTask, keyOfCall, runTask, type TaskOutcome } from "@detent/knowledge/tasks"
 import * as Effect from "effect/Effect"
 import { Workspace } from "../Workspace.ts"

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os"
 import { dirname, join, resolve, sep } from "node:path"
 import { createInterface } from "node:readline"
 import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import { CopyFailed, CopyRefused, endClaims, storedCopy } from "@detent/durable/DatabaseCopy"
 import { hasEnded, privateFile, privateFolder } from "@detent/durable/internal"
 import { releasing } from "@detent/machine/internal"
@@ -160,7 +160,7 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
 const databaseIn = (database: string | undefined, data: string) =>
   Effect.gen(function* () {
     if (isBucketLocation(data)) {
-      const { locate } = yield* Effect.promise(() => import("@detent/knowledge/StorageLocation"))
+      const { locate } = yield* Effect.promise(() => import("@detent/blobs/StorageLocation"))
       yield* Effect.fromResult(locate(data))
       if (database === undefined || database === "")
         return yield* new CopyRefused({ problem: `${data} is a bucket, which holds no database`, nextStep: "give --database postgres://…" })

@@ -1,6 +1,8 @@
 /** Operations on batches of documents: start, show, cancel, retry, resume, withdraw, review, and read their results. */
 
 import { createHash } from "node:crypto"
+import { blobIn, folderIn, RelativePath, Storage, StorageFolder, type StorageUri } from "@detent/blobs/Storage"
+import { folderAt } from "@detent/blobs/StorageLocation"
 import type { InstanceRecord } from "@detent/durable"
 import {
   type BatchConfig,
@@ -8,16 +10,13 @@ import {
   Batches,
   BatchId,
   type BatchState,
-  blobIn,
   CanonicalGraph,
   type DocumentId,
   type DocumentStanding,
   type ExtractionRun,
-  folderIn,
   isTerminal,
   loadManifest,
   type ManifestFile,
-  RelativePath,
   type RetryChange,
   type ReviewOutcome,
   type ReviewQuery,
@@ -27,13 +26,9 @@ import {
   type RunWork,
   readManifest,
   type SelectionChange,
-  Storage,
-  StorageFolder,
-  type StorageUri,
   unreadNextStep,
   ValidationReportJson,
 } from "@detent/knowledge"
-import { folderAt } from "@detent/knowledge/StorageLocation"
 import { explain } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -1,12 +1,13 @@
 /** Queries of the knowledge graph. */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
+import { folderIn, Storage } from "@detent/blobs/Storage"
+import { folderAt } from "@detent/blobs/StorageLocation"
 import {
   type BatchId,
   CanonicalGraph,
   factReport,
-  folderIn,
   GraphFacts,
   type GraphObject,
   GraphQuery,
@@ -16,9 +17,7 @@ import {
   type Place,
   reportedText,
   type SourcedFact,
-  Storage,
 } from "@detent/knowledge"
-import { folderAt } from "@detent/knowledge/StorageLocation"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

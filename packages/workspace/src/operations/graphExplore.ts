@@ -1,9 +1,8 @@
 /** Exploring a graph: its versions and the changes between two, the neighbourhood of an entity, the text behind a fact. */
 
+import { type ContentHash, contentHashOf, Storage } from "@detent/blobs"
 import {
   CanonicalGraph,
-  type ContentHash,
-  contentHashOf,
   type DocumentId,
   diffGraphs,
   Extractions,
@@ -12,7 +11,6 @@ import {
   type GraphQueryService,
   type GraphRelation,
   type Namespace,
-  Storage,
 } from "@detent/knowledge"
 import { explain } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"

@@ -6,10 +6,11 @@
  * const extractor = BuiltIn.layer({ examples })
  * ```
  */
+
+import { describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { describe } from "../../storage/Describe.ts"
 import { ExtractionFailed, Extractor, type ExtractorService, noUsage } from "../Extractor.ts"
 import { unreadProse } from "../language/LanguageReader.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"

@@ -2,6 +2,8 @@
  * The clients of providers: each answers a prompt in JSON of a given form. First the parts that they share, which are the faults of an
  * answer that arrived and was billed, and the HTTP request with the meaning of its failures; then Anthropic's API and OpenAI's.
  */
+
+import { innermostReason } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -15,7 +17,6 @@ import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { innermostReason } from "../../storage/Describe.ts"
 import { ExtractionFailed } from "../Extractor.ts"
 import type { Answered } from "./CallGuard.ts"
 import { estimateTokens } from "./Cost.ts"

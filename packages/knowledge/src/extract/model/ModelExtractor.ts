@@ -1,5 +1,6 @@
 /** An extractor that calls any model: the prompt, the guarded call, and the check of every answer. */
 
+import { describe } from "@detent/machine/internal"
 import { type AiError, isAiError } from "effect/ai/AiError"
 import * as LanguageModel from "effect/ai/LanguageModel"
 import { ModelName, ProviderName } from "effect/ai/Model"
@@ -11,7 +12,6 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { describe } from "../../storage/Describe.ts"
 import {
   addUsage,
   type Chunk,

@@ -3,8 +3,9 @@
  * ontology give the same prompt. Against prompt injection, the text stands between tags with its own hash, which it cannot
  * contain, and the prompt declares it as data.
  */
+
+import { contentHashOf } from "@detent/blobs/ContentHash"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { contentHashOf } from "../../storage/Identity.ts"
 import type { Chunk, KnownEntity } from "../Extractor.ts"
 import type { Mention } from "../Fact.ts"
 import type { ModelRequest } from "./ModelClient.ts"
