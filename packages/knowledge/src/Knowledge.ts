@@ -196,7 +196,7 @@ const kept = (options: OnEngineOptions) => {
     BatchEventLog.layer,
     options.patience === undefined ? ReviewStore.layer : ReviewStore.layerWith({ patience: options.patience }),
     ArtifactStore.layer(folder),
-    CanonicalGraph.layer(folder),
+    CanonicalGraph.layer(folder, { iriBase: options.settings?.iriBase }),
     options.extractors ?? Extractors.layerWith(options.settings ?? {}),
     options.tasks ?? taskQueueOf(options.settings?.tasks),
     TaskCallers.layer(options.settings?.tasks),

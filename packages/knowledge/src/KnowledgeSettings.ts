@@ -45,6 +45,13 @@ export const BaseUrl = Schema.String.check(
   ),
 )
 
+/** The beginning of the IRIs of a graph, which ends where a name can follow. */
+export const IriBase = Schema.String.check(
+  Schema.makeFilter((text) => /^[A-Za-z][A-Za-z0-9+.-]*:[^\s<>"{}|\\^`]*[/#:]$/.test(text), {
+    expected: "an IRI that ends with /, # or :, like https://data.example.org/id/",
+  }),
+)
+
 const budgetPattern = /^(\d{1,12}(?:\.\d{1,6})?) ?([a-z]{3}|tokens)$/i
 
 /** `5usd` or `200000tokens`. */
@@ -106,6 +113,11 @@ export const KnowledgeSettings = Schema.Struct({
   limits: Schema.optionalKey(ModelLimits),
   /** How much time and memory the work on one document, ontology, batch or query may take. */
   contentLimits: Schema.optionalKey(ContentLimitOptions),
+  /**
+   * Where the IRIs of entities begin; the namespace follows: `https://data.example.org/id/`. Entities that a graph has keep their IRI.
+   * Default: `urn:detent:graph:`.
+   */
+  iriBase: Schema.optionalKey(IriBase),
   /** The queue of batches with `dispatch: "tasks"`. Default: `{ queue: "durable" }`. */
   tasks: Schema.optionalKey(TaskSettings),
 })

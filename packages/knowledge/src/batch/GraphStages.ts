@@ -52,9 +52,6 @@ type Lines = Stream.Stream<string, StageReadError, StageServices>
 /** The sorted lines of each document. */
 export type DocumentGraphs = Stream.Stream<Lines, StageReadError, StageServices>
 
-/** The prefix of new IRIs of a namespace. */
-export const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
-
 const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>[1] }) =>
   Effect.gen(function* () {
     const manifest = yield* loadManifest(yield* Storage, state.manifestUri)
@@ -94,7 +91,7 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
           documents,
           existing,
           ontology,
-          base: entityBase(state.targetNamespace),
+          base: canonical.entityBase(state.targetNamespace),
           // Documents that are only validated again come last, and do not count.
           ...(others === undefined ? { counted: changed.documents.length } : {}),
         })

@@ -102,6 +102,8 @@ export interface ShownDocument extends GraphDocument {
 
 export interface CanonicalGraphService {
   /** The current version; none before the first batch. */
+  /** Where the IRIs of new entities of a namespace begin. */
+  readonly entityBase: (namespace: Namespace) => string
   readonly current: (namespace: Namespace) => Effect.Effect<Option.Option<GraphVersion>, GraphError>
   /** An earlier version. */
   readonly version: (namespace: Namespace, version: ContentHash) => Effect.Effect<GraphVersion, GraphError | GraphVersionUnknown>
@@ -146,7 +148,15 @@ export interface CanonicalGraphService {
 
 export class CanonicalGraph extends Context.Service<CanonicalGraph, CanonicalGraphService>()("@detent/knowledge/CanonicalGraph") {}
 
-export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService, never, Storage> =>
+export interface CanonicalGraphOptions {
+  /** Where the IRIs of entities begin; the namespace follows. Default: `urn:detent:graph:`. */
+  readonly iriBase?: string | undefined
+}
+
+export const make = (
+  folder: StorageFolder,
+  { iriBase = "urn:detent:graph:" }: CanonicalGraphOptions = {},
+): Effect.Effect<CanonicalGraphService, never, Storage> =>
   Effect.map(Storage, (storage) => {
     const pointerOf = (namespace: Namespace) => blobIn(folder, pathsOfNamespace(namespace).pointer)
 
@@ -289,6 +299,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
       )
 
     return {
+      entityBase: (namespace) => `${iriBase}${namespace}/`,
       current: (namespace) => Effect.map(read(namespace), (found) => Option.map(found, ([version]) => version)),
       version: versionAt,
       contribute: (namespace, contribution) => contribute(namespace, contribution, () => Effect.void),
@@ -343,7 +354,8 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
   })
 
 /** Stores graphs below a folder of the storage. */
-export const layer = (folder: StorageFolder): Layer.Layer<CanonicalGraph, never, Storage> => Layer.effect(CanonicalGraph, make(folder))
+export const layer = (folder: StorageFolder, options?: CanonicalGraphOptions): Layer.Layer<CanonicalGraph, never, Storage> =>
+  Layer.effect(CanonicalGraph, make(folder, options))
 
 const shownOf = ({ shown, ...own }: Contribution) => shown ?? own
 

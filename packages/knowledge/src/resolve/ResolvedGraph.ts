@@ -10,9 +10,9 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statementType } from "../graph/GraphLines.ts"
 import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
+import { entityPlace } from "../rdf/FactGraph.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/Turtle.ts"
-import { localName } from "../rdf/Vocabulary.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import {
   type Cluster,
@@ -21,6 +21,7 @@ import {
   type Merge,
   type MergeProposal,
   type NamedMention,
+  type Resolution,
   Resolver,
   type SingleValue,
 } from "./Resolver.ts"
@@ -65,14 +66,17 @@ export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effec
       }),
     )
     const offsets: Array<number> = []
+    const ids: Array<string> = []
     yield* Stream.runForEach(documents, (lines) =>
       Effect.map(Stream.runCollect(entitiesOf(lines)), (nodes) => {
         offsets.push(resolver.mentionCount)
+        ids.push(entityPlace(nameOfNode(nodes[0]?.subject ?? ""))?.document ?? "")
         resolver.addDocument(nodes.map((node) => entities.mention(node)))
       }),
     )
-    const { clusters, clusterOf, merges, proposals } = resolver.resolve()
-    const iris = canonicalIris(base, clusters).map((iri) => `<${iri}>`)
+    const resolution = resolver.resolve()
+    const { clusters, clusterOf, merges, proposals } = resolution
+    const iris = canonicalIris(base, clusters, firstDocumentsOf(clusters.length, resolution, offsets, ids)).map((iri) => `<${iri}>`)
     const rewritten = Stream.flatMap(Stream.zipWithIndex(documents), ([lines, position]) =>
       rewrite(lines, (index) => iris[clusterOf[(offsets[position] ?? 0) + index] ?? -1]),
     )
@@ -152,38 +156,65 @@ const rewrite = <E, R>(lines: Stream.Stream<string, E, R>, iriOf: (index: number
     }),
   )
 
-const longestSlug = 60
+/**
+ * The IRI of a resolved entity: deterministic in its name, its identifiers and `apart`, and opaque, so that it stays when a class is renamed.
+ * Keeps the IRI that an earlier batch assigned. `base` ends with a slash or a hash.
+ */
+export const canonicalIri = (base: string, { known, identity }: Cluster, apart?: string): string =>
+  known ??
+  `${base}${createHash("sha256")
+    .update(apart === undefined ? identity : `${identity}\n${apart}`)
+    .digest("hex")
+    .slice(0, 20)}`
 
 /**
- * The IRI of a resolved entity: readable, and deterministic in its class and name. Keeps the IRI that an earlier batch assigned. `base`
- * ends with a slash or a hash.
+ * The IRI of each entity. Namesakes that no earlier batch knew have their values in the digest, those with the same values the first of their
+ * documents, and those of one document a number in the order of their classes.
  */
-export const canonicalIri = (base: string, cluster: Cluster): string => {
-  if (cluster.known !== undefined) return cluster.known
-  const digest = createHash("sha256").update(`${cluster.type}\n${cluster.identity}`).digest("hex").slice(0, 16)
-  return `${base}${slugOf(localName(cluster.type))}/${slugOf(cluster.names[0] ?? "")}-${digest}`
-}
-
-/** Of namesakes, those that no earlier batch knew have their values in the digest of their IRI. */
-const canonicalIris = (base: string, clusters: ReadonlyArray<Cluster>): ReadonlyArray<string> => {
-  const plain = clusters.map((cluster) => canonicalIri(base, cluster))
-  const counts = new Map<string, number>()
-  for (const iri of plain) counts.set(iri, (counts.get(iri) ?? 0) + 1)
-  return clusters.map((cluster, index) => {
-    const iri = plain[index] ?? ""
-    if (cluster.known !== undefined || counts.get(iri) === 1) return iri
-    return canonicalIri(base, { ...cluster, identity: `${cluster.identity}\n${JSON.stringify(cluster.values)}` })
+const canonicalIris = (base: string, clusters: ReadonlyArray<Cluster>, firstDocuments: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const iris = clusters.map((cluster) => canonicalIri(base, cluster))
+  const tellApart = (tell: (index: number, namesakes: ReadonlyArray<number>) => string) => {
+    for (const namesakes of namesakesIn(iris))
+      for (const index of namesakes) iris[index] = canonicalIri(base, clusters[index]!, tell(index, namesakes))
+  }
+  tellApart((index) => JSON.stringify(clusters[index]?.values))
+  tellApart((index) => JSON.stringify([clusters[index]?.values, firstDocuments[index]]))
+  tellApart((index, namesakes) => {
+    const byClass = namesakes.toSorted((one, other) => ((clusters[one]?.type ?? "") < (clusters[other]?.type ?? "") ? -1 : 1))
+    return JSON.stringify([clusters[index]?.values, firstDocuments[index], byClass.indexOf(index)])
   })
+  return iris
 }
 
-/** Letters and numbers of any script are allowed in an IRI; any other character becomes a hyphen. */
-const slugOf = (text: string): string => {
-  const slug = text
-    .normalize("NFC")
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
-    .replace(/^-|-$/g, "")
-  const cut = [...slug].slice(0, longestSlug).join("")
-  return cut === "" ? "entity" : cut
+/** The positions of each IRI that occurs more than once. */
+const namesakesIn = (iris: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<number>> => {
+  const first = new Map<string, number>()
+  const repeated = new Map<string, Array<number>>()
+  iris.forEach((iri, index) => {
+    const other = first.get(iri)
+    if (other === undefined) first.set(iri, index)
+    else if (repeated.get(iri)?.push(index) === undefined) repeated.set(iri, [other, index])
+  })
+  return [...repeated.values()]
+}
+
+/** The least document id of each cluster; empty for a cluster of the existing graph only. */
+const firstDocumentsOf = (
+  clusters: number,
+  { clusterOf }: Resolution,
+  offsets: ReadonlyArray<number>,
+  documents: ReadonlyArray<string>,
+) => {
+  const first = Array.from({ length: clusters }, () => "")
+  offsets.forEach((from, position) => {
+    const document = documents[position] ?? ""
+    for (let mention = from; mention < (offsets[position + 1] ?? clusterOf.length); mention++) {
+      const cluster = clusterOf[mention] ?? -1
+      const known = first[cluster]
+      if (known === "" || (known !== undefined && document < known)) first[cluster] = document
+    }
+  })
+  return first
 }
 
 export interface ResolvedLines<E, R> {

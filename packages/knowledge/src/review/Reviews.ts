@@ -31,7 +31,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { Batches } from "../batch/Batches.ts"
 import { type BatchState, defaultBatchConfig } from "../batch/BatchState.ts"
-import { entityBase, publishGraph } from "../batch/GraphStages.ts"
+import { publishGraph } from "../batch/GraphStages.ts"
 import { loadManifest } from "../batch/Manifest.ts"
 import { startedOntology } from "../batch/ManifestMaking.ts"
 import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion, type ShownDocument } from "../graph/CanonicalGraph.ts"
@@ -498,7 +498,7 @@ const make = (folder: StorageFolder) =>
         const documents = Stream.fromIterable(
           [...byDocument.values()].map((some) => Stream.fromIterable(sortedLines(some.flatMap(acceptedLines)))),
         )
-        const resolved = yield* resolveOnWorker<GraphError, never>({ documents, existing, ontology, base: entityBase(namespace) })
+        const resolved = yield* resolveOnWorker<GraphError, never>({ documents, existing, ontology, base: canonical.entityBase(namespace) })
         return new Map([...namesOf(yield* Stream.runCollect(resolved.lines)), ...known])
       })
 

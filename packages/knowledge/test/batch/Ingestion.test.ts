@@ -65,9 +65,10 @@ describe("a graph that violates its shapes", () => {
       const { end, report, graph } = yield* ended("quarantine")
       expect(end).toMatchObject({ _tag: "Completed", stats: { violations: 1, quarantined: 2 } })
       expect(report.quarantined).toHaveLength(1)
-      expect(report.statements).toMatchObject([
-        { property: `${base}passed`, message: "passed too many", sources: [{ quote: "ShipElektra passed ShipFjord" }] },
-        { property: `${base}passed`, message: "passed too many", sources: [{ quote: "ShipElektra passed ShipGanymed" }] },
+      const statements = (report.statements ?? []).map(({ property, message, sources: [source] }) => [property, message, source?.quote])
+      expect(statements.sort()).toEqual([
+        [`${base}passed`, "passed too many", "ShipElektra passed ShipFjord"],
+        [`${base}passed`, "passed too many", "ShipElektra passed ShipGanymed"],
       ])
       expect(graph.passings).toBe(1)
       expect(graph.published).toContain("ShipElektra")
@@ -102,7 +103,7 @@ describe("a graph that violates its shapes", () => {
         const failed = yield* run("two.txt", "fail")
         expect(failed).toMatchObject({ _tag: "Failed", error: { code: "ValidationFailed" } })
         expect(failed._tag === "Failed" ? failed.error.message : "").toMatch(
-          /ShipCetus.*passed too many \((?=.*ShipCetus passed ShipDorado).*ShipCetus passed ShipFjord/,
+          /passed too many \((?=.*ShipCetus passed ShipDorado).*ShipCetus passed ShipFjord/,
         )
         expect((yield* canonical(data)).passings).toBe(1)
         expect(yield* run("two.txt", "quarantine")).toMatchObject({ _tag: "Completed", stats: { violations: 1, quarantined: 1 } })

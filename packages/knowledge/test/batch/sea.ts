@@ -86,6 +86,7 @@ export interface Setting {
   readonly from?: string
   readonly tasks?: Knowledge.KnowledgeOptions["tasks"]
   readonly taskWorker?: Knowledge.KnowledgeOptions["taskWorker"]
+  readonly settings?: Knowledge.KnowledgeOptions["settings"]
 }
 
 /** The layer can be provided several times: each is a new start of the program. */
@@ -100,6 +101,7 @@ export const harbour = ({
   from,
   tasks,
   taskWorker,
+  settings,
 }: Setting) =>
   Effect.gen(function* () {
     const root = yield* Effect.acquireRelease(
@@ -124,6 +126,7 @@ export const harbour = ({
         retention,
         ...(tasks === undefined ? {} : { tasks }),
         ...(taskWorker === undefined ? {} : { taskWorker }),
+        ...(settings === undefined ? {} : { settings }),
         extractors: Extractors.layer.pipe(Layer.provide(Layer.succeed(Extractor, extractor))),
         storage: Layer.effect(Storage, Effect.map(FileStorage.make({ root: data, readable: [input] }), storage)),
       }).pipe(Layer.provideMerge(store(join(root, "batches.db"))), Layer.provide(sharedWorkers)),

@@ -229,15 +229,15 @@ it("says what was joined and why", () => {
   ])
 })
 
-it("gives one name one IRI, whatever else was resolved", () => {
-  const iriOf = (...names: ReadonlyArray<string>) => {
+it("gives one name one opaque IRI, whatever else was resolved and whatever its class is called", () => {
+  const iriOf = (type: string, ...names: ReadonlyArray<string>) => {
     const resolver = new Resolver()
-    for (const name of names) resolver.addDocument([{ type: person, name }])
+    for (const name of names) resolver.addDocument([{ type, name }])
     const { clusters, clusterOf } = resolver.resolve()
     const cluster = clusters[clusterOf[0] ?? -1]
     return cluster && canonicalIri("https://example.org/id/", cluster)
   }
-  expect(iriOf("Maria Lopez")).toBe(iriOf("Maria Lopez", "Per Hansen"))
-  expect(iriOf("Maria Lopez")).toMatch(/^https:\/\/example\.org\/id\/Person\/Maria-Lopez-[0-9a-f]{16}$/)
-  expect(iriOf("王小明")).toContain("王小明")
+  expect(iriOf(company, "Harbour Light")).toBe(iriOf(company, "Harbour Light", "Per Hansen"))
+  expect(iriOf(company, "Harbour Light")).toBe(iriOf("https://example.org/Enterprise", "Harbour Light"))
+  expect(iriOf(company, "Harbour Light")).toMatch(/^https:\/\/example\.org\/id\/[0-9a-f]{20}$/)
 })
