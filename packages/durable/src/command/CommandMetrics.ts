@@ -6,7 +6,6 @@ import type { Ended } from "./Execution.ts"
 
 const counter = (name: string, description: string) => Metric.counter(`detent_commands_${name}_total`, { description })
 
-export const commandsEnqueued = counter("enqueued", "commands stored")
 export const commandsCompleted = counter("completed", "commands executed with success")
 export const commandsSkipped = counter("skipped", "commands that had been executed before")
 export const commandsFailed = counter("failed", "commands that failed for good")

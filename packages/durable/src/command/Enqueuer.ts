@@ -8,8 +8,9 @@ import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
 import { Batcher } from "../runtime/Batcher.ts"
 import type { EnqueueOutcome, NewCommand } from "../store/Commands.ts"
-import { commandsEnqueued } from "./CommandMetrics.ts"
 import type { CommandSignal } from "./CommandSignal.ts"
+
+export const commandsEnqueued = Metric.counter("detent_commands_enqueued_total", { description: "commands stored" })
 
 /** More than this in one statement gains no throughput and costs latency. */
 const flushLimit = 500

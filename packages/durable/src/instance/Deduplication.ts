@@ -8,7 +8,7 @@ import type { Tagged } from "@detent/machine/internal"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
 import type { Envelope } from "./Envelope.ts"
 import type { FirstOutcome } from "./InstanceContext.ts"
-import { reservedPrefix } from "./SelfSentEvents.ts"
+import { reservedPrefix } from "../store/ReservedIds.ts"
 
 /**
  * Whether the id belongs to an event of another tag. Ids of the engine are shared on purpose: a command reports its success or its

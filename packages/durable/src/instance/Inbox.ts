@@ -4,7 +4,8 @@
  */
 import { Mailbox } from "@detent/machine/internal"
 import { Envelope } from "./Envelope.ts"
-import { isRaisedId, type SelfSentEvent, UndecidedSelfSentEvents } from "./SelfSentEvents.ts"
+import { isRaisedId } from "../store/ReservedIds.ts"
+import { type SelfSentEvent, UndecidedSelfSentEvents } from "./SelfSentEvents.ts"
 
 const none: ReadonlyArray<never> = []
 

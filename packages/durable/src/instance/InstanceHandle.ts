@@ -39,7 +39,7 @@ import { Envelope } from "./Envelope.ts"
 import type { Reloaded } from "./InstanceContext.ts"
 import { continues } from "./LeaveReason.ts"
 import type { LiveInstance } from "./LiveInstance.ts"
-import { reservedPrefix } from "./SelfSentEvents.ts"
+import { reservedPrefix } from "../store/ReservedIds.ts"
 import { isRemoved } from "./UnconfirmedCommits.ts"
 
 /** How many entries of a history are read at a time. */

@@ -86,7 +86,8 @@ import {
   timersAfter,
 } from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
-import { isDeliveryId, isOwedTimer, isRaisedId, raisedId, type SelfSentEvent } from "./SelfSentEvents.ts"
+import { isDeliveryId, isRaisedId } from "../store/ReservedIds.ts"
+import { isOwedTimer, raisedId, type SelfSentEvent } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import type { Moment } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"

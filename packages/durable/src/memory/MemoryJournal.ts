@@ -4,7 +4,7 @@ import { compareText } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { isRaisedId } from "../instance/SelfSentEvents.ts"
+import { isRaisedId } from "../store/ReservedIds.ts"
 import type { CommitOutcome, EventRecord, InstanceKey } from "../store/Commit.ts"
 import { checkCommits } from "../store/CommitCheck.ts"
 import {

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { isDeliveryId } from "../instance/SelfSentEvents.ts"
+import { isDeliveryId } from "../store/ReservedIds.ts"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
 import type { Row } from "../sql/Row.ts"

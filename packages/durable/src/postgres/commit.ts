@@ -16,7 +16,7 @@
  * - `n % 1 = 0` is always true. With it the planner expects one row instead of a hundred, and looks rows up by index. Otherwise a plan made
  *   while the tables are empty reads them whole, and PostgreSQL keeps that plan while they grow.
  */
-import { isDeliveryId } from "../instance/SelfSentEvents.ts"
+import { isDeliveryId } from "../store/ReservedIds.ts"
 import { revisionOf } from "../sql/life.ts"
 import type { Commit, EventRecord, Fence } from "../store/Commit.ts"
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
-import { isDeliveryId, raisedPrefix } from "../instance/SelfSentEvents.ts"
+import { isDeliveryId, raisedPrefix } from "../store/ReservedIds.ts"
 import type { EventRecord, InstanceKey, InstanceStatus, Json, SnapshotRecord } from "../store/Commit.ts"
 import { canBeStored, instanceName } from "../store/CommitCheck.ts"
 import type {

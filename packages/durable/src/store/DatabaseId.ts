@@ -7,9 +7,6 @@
  */
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import type { SqlClient } from "effect/sql/SqlClient"
-import type { SqlError } from "effect/sql/SqlError"
-import { type Row, textOf } from "../sql/Row.ts"
 
 /** Twelve hexadecimal digits. */
 export type DatabaseId = string
@@ -19,9 +16,6 @@ export const randomDatabaseId: Effect.Effect<DatabaseId> = Effect.map(Random.nex
     .toString(16)
     .padStart(12, "0"),
 )
-
-export const readDatabaseId = (sql: SqlClient, table: string): Effect.Effect<DatabaseId, SqlError> =>
-  Effect.map(sql.unsafe<Row>(`select id from ${table}`), ([row]) => textOf(row ?? {}, "id"))
 
 /** The idempotency key that a handler gets for something that has this key in its database. */
 export const idempotencyKey = (databaseId: DatabaseId, key: string): string => `${databaseId}/${key}`
