@@ -5,12 +5,12 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import {
   commandsCompleted,
-  commandsEnqueued,
   commandsFailed,
   commandsLost,
   commandsRetried,
   commandsSkipped,
 } from "../../src/command/CommandMetrics.ts"
+import { commandsEnqueued } from "../../src/command/Enqueuer.ts"
 import { Commands } from "../../src/store/Commands.ts"
 import { alone, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
 import { frozen, jobs, startWorker } from "./Working.ts"
