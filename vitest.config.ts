@@ -7,10 +7,10 @@ import { LongestFirst } from "./scripts/LongestFirst.ts"
 const NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/detent-compile", import.meta.url))
 
 /** The folders whose tests share one PostgreSQL. Runs of other tests do not wait until it has started. */
-const withPostgres = "{durable/test,cluster/test,uploads/test,*/test/postgres}"
+const withPostgres = "{store/test,durable/test,cluster/test,uploads/test,*/test/postgres}"
 
 /** Starts it. */
-const postgres = "packages/durable/test/support/globalSetup.ts"
+const postgres = "packages/store/test/support/globalSetup.ts"
 
 /** The limit only ends tests that hang: those of waiting are in the tests, and grow with the load of the machine. */
 const project = (name: string, include: Array<string>, exclude: Array<string>, testTimeout: number, globalSetup?: string) => ({

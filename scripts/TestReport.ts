@@ -47,7 +47,7 @@ export default class TestReport implements Reporter {
     const skips = tests.flatMap((test): ReadonlyArray<Skip> => {
       const result = test.result()
       if (result.state !== "skipped" || isBroken(test)) return []
-      // A suite passes its reason on to its tests: see `unless` in packages/durable/test/support/skipping.ts.
+      // A suite passes its reason on to its tests: see `unless` in packages/store/test/support/skipping.ts.
       const reason = result.note ?? test.meta().skipReason
       // `--testNamePattern` skips all tests with other names.
       return isFiltered && reason === undefined ? [] : [{ file: fileOf(test.module), test: test.fullName, reason }]

@@ -2,7 +2,7 @@
  * Bundles the programs that tests start as processes and kill, before the tests of a run. Without a bundle, Node loads each module by
  * itself: the 402 modules of durable/test/crash/worker.ts take 0.6 s of CPU, their bundle 0.2 s, and a run starts more than a hundred
  * such processes. A bundle is rebuilt when one of its modules, the list of programs or a dependency has changed. `programOf` in the tests
- * of durable returns the file to start.
+ * of the store returns the file to start.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"

@@ -13,7 +13,8 @@ import { packages, root } from "./projects.mjs"
  */
 const needs = {
   machine: [],
-  durable: ["machine"],
+  store: ["machine"],
+  durable: ["store"],
   entity: ["machine"],
   processes: ["machine"],
   blobs: ["machine"],
@@ -48,7 +49,7 @@ const testsNeed = {
 }
 
 /** Folders that the tests of every package may import: the PostgreSQL of a run, and servers and browsers. */
-const sharedByTests = ["durable/test/support", "server/test/support"]
+const sharedByTests = ["store/test/support", "server/test/support"]
 
 /**
  * The folders of a package that contain code. `testing` is published, for the tests of users; `evaluation` and `generators` are

@@ -17,7 +17,7 @@ import { causeChaos } from "../packages/durable/test/crash/ownership/Chaos.ts"
 import { query } from "../packages/durable/test/crash/query.ts"
 import { type Running, underLoad } from "../packages/durable/test/crash/Run.ts"
 import { Chance } from "../packages/durable/test/simulation/Chance.ts"
-import { startRestartable } from "../packages/durable/test/support/RestartableServer.ts"
+import { startRestartable } from "../packages/store/test/support/RestartableServer.ts"
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "5" }, seed: { type: "string", default: "1" } } })
 

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { type ChaosReport, causeChaos } from "../packages/durable/test/crash/ownership/Chaos.ts"
 import type { StoreAddress } from "../packages/durable/test/crash/Protocol.ts"
-import { startPostgres } from "../packages/durable/test/support/PostgresServer.ts"
+import { startPostgres } from "../packages/store/test/support/PostgresServer.ts"
 
 const { values } = parseArgs({
   options: {

@@ -16,7 +16,7 @@ const {
 } = process.env
 
 const files = [
-  "durable/test/ManyInstances.proof.ts",
+  "store/test/ManyInstances.proof.ts",
   "durable/test/crash/crash.proof.ts",
   "durable/test/crash/commands.proof.ts",
   "durable/test/workflow/parity/crash.proof.ts",

@@ -4,7 +4,7 @@ import { dirname, join, posix } from "node:path"
 import { document, escaped, generatedNote, table } from "./markdown.mjs"
 import { commentBefore, proseOf, root, textOf } from "./sources.mjs"
 
-const packages = ["machine", "durable", "cluster", "xstate", "entity", "processes", "uploads", "knowledge", "workspace", "server"]
+const packages = ["machine", "store", "durable", "cluster", "xstate", "entity", "processes", "uploads", "knowledge", "workspace", "server"]
 
 /** Entries that are no API for programs: what packages of this repository share, and assets. */
 const hidden = new Set(["./internal", "./package.json"])
@@ -57,16 +57,11 @@ function exportsOf(path) {
   const own = [...text.matchAll(/^export (?:declare )?(?:const|function|class|interface|type|abstract class) (\w+)/gm)].map(
     ([, name = ""]) => declared(path, name, name),
   )
-  const whole = [...text.matchAll(/^export \* from "(\.[^"]+)"/gm)].flatMap(([, from = ""]) => exportsOf(resolve(path, from)))
-  const modules = [...text.matchAll(/^export \* as (\w+) from "(\.[^"]+)"/gm)].map(([, name = "", from = ""]) => ({
-    label: name,
-    kind: "module",
-    shape: exportsOf(resolve(path, from))
-      .map(({ label }) => label)
-      .join(", "),
-    about: openingOf(resolve(path, from)),
-  }))
-  const named = [...text.matchAll(/^export (?:type )?\{([^}]*)\} from "(\.[^"]+)"/gm)].flatMap(([, names = "", from = ""]) =>
+  const whole = [...text.matchAll(/^export \* from "((?:\.|@detent\/)[^"]+)"/gm)].flatMap(([, from = ""]) => exportsOf(resolve(path, from)))
+  const modules = [...text.matchAll(/^export \* as (\w+) from "((?:\.|@detent\/)[^"]+)"/gm)].map(([, name = "", from = ""]) =>
+    moduleOf(name, resolve(path, from)),
+  )
+  const named = [...text.matchAll(/^export (?:type )?\{([^}]*)\} from "((?:\.|@detent\/)[^"]+)"/gm)].flatMap(([, names = "", from = ""]) =>
     names
       .split(",")
       .map((one) => one.trim().replace(/^type /, ""))
@@ -79,6 +74,18 @@ function exportsOf(path) {
   const all = [...modules, ...named, ...whole, ...own]
   const byLabel = new Map(all.map((one) => [one.label, one]))
   return [...byLabel.values()].sort((one, other) => one.label.localeCompare(other.label, "en"))
+}
+
+/**
+ * @param {string} label
+ * @param {string} path
+ * @returns {Exported}
+ */
+function moduleOf(label, path) {
+  const shape = exportsOf(path)
+    .map((exported) => exported.label)
+    .join(", ")
+  return { label, kind: "module", shape, about: openingOf(path) }
 }
 
 /**
@@ -95,8 +102,10 @@ function declared(path, name, label) {
     const rest = text.slice(found.index + all.length)
     return { label, kind: kindOf(keyword), shape: shapeOf(keyword, rest), about: commentBefore(text, found.index) ?? "" }
   }
+  const module = new RegExp(`^export \\* as ${name} from "([^"]+)"`, "m").exec(text)?.[1]
+  if (module !== undefined) return moduleOf(name, resolve(path, module))
   // The file only passes it on.
-  const from = new RegExp(`^export (?:type )?\\{[^}]*\\b${name}\\b[^}]*\\} from "(\\.[^"]+)"`, "m").exec(text)?.[1]
+  const from = new RegExp(`^export (?:type )?\\{[^}]*\\b${name}\\b[^}]*\\} from "((?:\\.|@detent/)[^"]+)"`, "m").exec(text)?.[1]
   return from === undefined ? { label, kind: "", shape: "", about: "" } : declared(resolve(path, from), name, label)
 }
 
@@ -169,6 +178,13 @@ function openingOf(path) {
  * @param {string} from
  */
 function resolve(path, from) {
+  const other = /^@detent\/(\w+)(\/.+)?$/.exec(from)
+  if (other !== null) {
+    const [, name = "", entry = ""] = other
+    const target = JSON.parse(textOf(`packages/${name}/package.json`)).exports[`.${entry}`]
+    if (typeof target !== "string") throw new Error(`${path} exports from ${from}, which ${name} does not export`)
+    return posix.join("packages", name, target)
+  }
   const file = posix.join(posix.dirname(path), from)
   if (!existsSync(join(root, file))) throw new Error(`${path} exports from ${from}, which does not exist in ${dirname(path)}`)
   return file

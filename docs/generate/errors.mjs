@@ -6,6 +6,7 @@ import { commentBefore, filesOf, textOf } from "./sources.mjs"
 /** Packages in the order of the page. */
 export const packages = {
   machine: "Defining, deciding and sending. Nothing else is needed for these to occur.",
+  store: "Opening and using the store: memory, SQLite or PostgreSQL.",
   durable: "Keeping instances, commands, executions and domain events in a store.",
   workspace: "Opening a workspace, and the operations that HTTP, the command line and MCP share.",
   server: "Serving.",

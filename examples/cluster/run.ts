@@ -7,8 +7,8 @@
  */
 import { randomBytes } from "node:crypto"
 import * as Effect from "effect/Effect"
-import { freePort } from "../../packages/durable/test/support/freePort.ts"
-import { startPostgres } from "../../packages/durable/test/support/PostgresServer.ts"
+import { freePort } from "../../packages/store/test/support/freePort.ts"
+import { startPostgres } from "../../packages/store/test/support/PostgresServer.ts"
 import { coloured, plain } from "../orders/Style.ts"
 import { NodeProcess } from "./NodeProcess.ts"
 import { Meterage, picture } from "./Picture.ts"

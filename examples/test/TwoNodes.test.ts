@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll } from "vitest"
-import { type PostgresServer, startPostgres } from "../../packages/durable/test/support/PostgresServer.ts"
+import { type PostgresServer, startPostgres } from "../../packages/store/test/support/PostgresServer.ts"
 import { bothAtOnce, S } from "../durable/TwoNodes.ts"
 
 let server: PostgresServer

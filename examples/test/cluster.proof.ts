@@ -2,7 +2,7 @@ import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type PostgresServer, startPostgres } from "../../packages/durable/test/support/PostgresServer.ts"
+import { type PostgresServer, startPostgres } from "../../packages/store/test/support/PostgresServer.ts"
 
 const run = promisify(execFile)
 

@@ -2,7 +2,7 @@
  * The tables of a cluster: its nodes and which of them has each shard. A row is valid while the lease of its node is held under the token
  * in the row, by the database's clock. So a node renews one row, its lease, and loses all its shards with it.
  */
-import { DatabaseClock, migrateTables } from "@detent/durable/internal"
+import { DatabaseClock, migratePostgresTables } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { MigrationError } from "effect/sql/Migrator"
@@ -118,7 +118,7 @@ const migrations = (schema: string) => ({
 
 /** Creates the tables if they are missing. */
 export const makeClusterTables = (schema: string): Effect.Effect<ClusterTables, MigrationError | SqlError, SqlClient> =>
-  Effect.andThen(migrateTables(schema, "cluster_migrations", migrations(schema)), clusterTables(schema))
+  Effect.andThen(migratePostgresTables(schema, "cluster_migrations", migrations(schema)), clusterTables(schema))
 
 /** The tables, if a node of a cluster has created them. */
 export const findClusterTables = (schema: string): Effect.Effect<Option.Option<ClusterTables>, SqlError, SqlClient> =>

@@ -12,8 +12,10 @@
  * sent again.
  */
 
-import { type InstanceKey, instanceName, type RemoteAnswer, type RemoteRequest, reachOperation } from "@detent/durable/internal"
+import { type RemoteAnswer, type RemoteRequest, reachOperation } from "@detent/durable/internal"
 import { Overloaded, PersistenceFailed } from "@detent/machine"
+import type { InstanceKey } from "@detent/store"
+import { instanceName } from "@detent/store/internal"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -2,7 +2,9 @@
  * Carries out the requests of other nodes for the instances of this node. Each connection of a node is a `Conversation`: it receives calls
  * and reports their progress.
  */
-import { type Answering, type InstanceKey, instanceName, type Receiver, type RemoteAnswer } from "@detent/durable/internal"
+import type { Answering, Receiver, RemoteAnswer } from "@detent/durable/internal"
+import type { InstanceKey } from "@detent/store"
+import { instanceName } from "@detent/store/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { type Parcel, type Progress, progressCharacters } from "./Protocol.ts"

@@ -4,7 +4,9 @@
  * lost together.
  */
 import type { PlacementService } from "@detent/durable"
-import { Batcher, type InstanceKey, type Receiver, type ShardFilter } from "@detent/durable/internal"
+import type { Receiver } from "@detent/durable/internal"
+import type { InstanceKey } from "@detent/store"
+import { Batcher, type ShardFilter } from "@detent/store/internal"
 import { PersistenceError } from "effect/cluster/ClusterError"
 import * as RunnerStorage from "effect/cluster/RunnerStorage"
 import type * as Duration from "effect/Duration"

@@ -1,6 +1,8 @@
 /** Requests on their way between nodes, with nodes that a test plays: a request is in one call at a time. */
-import type { InstanceKey, RemoteAnswer, RemoteRequest } from "@detent/durable/internal"
+
+import type { RemoteAnswer, RemoteRequest } from "@detent/durable/internal"
 import type { Overloaded, PersistenceFailed } from "@detent/machine"
+import type { InstanceKey } from "@detent/store"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

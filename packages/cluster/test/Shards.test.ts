@@ -1,7 +1,8 @@
 /** What a node does with the instances of shards that it releases, or loses with its lease. */
 import { Engine, Journal, MemoryStore, Placement, type PlacementService } from "@detent/durable"
-import { type InstanceKey, makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "@detent/durable/internal"
+import { makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "@detent/durable/internal"
 import { Event, Machine, State, stay } from "@detent/machine"
+import type { InstanceKey } from "@detent/store"
 import { expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import { RunnerAddress } from "effect/cluster/RunnerAddress"

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { unless } from "../../durable/test/support/skipping.ts"
 import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
 import { corpusFolder, smallManifest } from "../../server/test/support/manifest.ts"
 import { batchEnded, served } from "../../server/test/support/served.ts"
+import { unless } from "../../store/test/support/skipping.ts"
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 

@@ -5,12 +5,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { unless } from "../../durable/test/support/skipping.ts"
 import { noBrowser, type Tab, useBrowser } from "../../server/test/support/browser.ts"
 import { corpusFolder, smallManifest } from "../../server/test/support/manifest.ts"
 import { served, temporaryFolder, useServed } from "../../server/test/support/served.ts"
 import { killServer, startServer } from "../../server/test/support/serverProcess.ts"
 import { Tally } from "../../server/test/support/Tally.ts"
+import { unless } from "../../store/test/support/skipping.ts"
 
 const hostile = `<img src=x onerror="document.title='taken'"> a/b?c#d %2F 100%`
 const token = "operate-0123456789abcdef"

@@ -1,10 +1,10 @@
 /** The ways around in a graph: neighbourhoods that expand and undo, versions, and the editor of queries. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { unless } from "../../durable/test/support/skipping.ts"
 import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
 import { corpusFolder, smallManifest } from "../../server/test/support/manifest.ts"
 import { batchEnded, request, served } from "../../server/test/support/served.ts"
+import { unless } from "../../store/test/support/skipping.ts"
 
 const nodes = `document.querySelectorAll("main svg [role=button]").length`
 

@@ -11,10 +11,10 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Route } from "playwright-core"
-import { unless } from "../../durable/test/support/skipping.ts"
 import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
 import { served, temporaryFolder } from "../../server/test/support/served.ts"
 import { E, Tally } from "../../server/test/support/Tally.ts"
+import { unless } from "../../store/test/support/skipping.ts"
 
 const elements = `document.querySelectorAll("*").length`
 

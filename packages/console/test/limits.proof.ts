@@ -4,10 +4,10 @@ import { Engine } from "@detent/durable"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { unless } from "../../durable/test/support/skipping.ts"
 import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
 import { request, useServed } from "../../server/test/support/served.ts"
 import { Tally } from "../../server/test/support/Tally.ts"
+import { unless } from "../../store/test/support/skipping.ts"
 
 describe("what the console costs", unless(noBrowser), () => {
   const openTab = useBrowser()

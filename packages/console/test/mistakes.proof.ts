@@ -5,10 +5,10 @@ import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { unless } from "../../durable/test/support/skipping.ts"
 import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
 import { served, temporaryFolder, useServed } from "../../server/test/support/served.ts"
 import { Tally } from "../../server/test/support/Tally.ts"
+import { unless } from "../../store/test/support/skipping.ts"
 
 const state = State({ Open: { count: Schema.Int } })
 

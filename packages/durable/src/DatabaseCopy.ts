@@ -8,6 +8,7 @@
  * again from both databases. The source is only read.
  */
 
+import { defectsAsFailures, type Row, textOf } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -18,8 +19,6 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { alignNames, type Catalog, readCatalog, type Table } from "./copy/Catalog.ts"
 import { type CopyState, openCopyState, ownTables } from "./copy/CopyState.ts"
 import { countRows, hasRows, type Page, pairOf, RowDigest, readPage, type TablePair, writePage } from "./copy/TablePair.ts"
-import { type Row, textOf } from "./sql/Row.ts"
-import { defectsAsFailures } from "./store/StoreFailure.ts"
 
 export { type StoredCopy, storedCopy } from "./copy/CopyState.ts"
 

@@ -17,6 +17,8 @@ import {
   type SendError,
 } from "@detent/machine"
 import { compiledOf, Environment, type Tagged } from "@detent/machine/internal"
+import type { InstanceKey, InstanceStatus } from "@detent/store"
+import { Commands, forkLoop, type InstanceCursor, type InstancePage, Journal, Leases, Timers } from "@detent/store"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -50,15 +52,9 @@ import { noInstance, type RepairRefused, type SequenceNotReached } from "./error
 import type { Instance, ReadError } from "./Instance.ts"
 import { InstanceHandle } from "./instance/InstanceHandle.ts"
 import type { Upcasters } from "./instance/Upcasters.ts"
-import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import { processName } from "./runtime/ProcessName.ts"
 import { nothing, type Sweep } from "./runtime/TimerSweep.ts"
 import { untilAnswered } from "./runtime/untilAnswered.ts"
-import { Commands } from "./store/Commands.ts"
-import type { InstanceKey, InstanceStatus } from "./store/Commit.ts"
-import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
-import { Leases } from "./store/Leases.ts"
-import { Timers } from "./store/Timers.ts"
 
 type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
 /** A machine whose initial state is a value may be started without input. */

@@ -9,10 +9,10 @@ import type {
   Taken,
   TimeoutEvent,
 } from "@detent/machine"
+import type { InstanceStatus } from "@detent/store"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { InstanceNotFound, PreviewRefused, SequenceNotReached } from "./errors.ts"
-import type { InstanceStatus } from "./store/Commit.ts"
 
 /** Options of one send. */
 export interface SendOptions {

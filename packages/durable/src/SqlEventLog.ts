@@ -10,6 +10,8 @@
  * The writes of handlers to tables of the same database are stored in the same transaction as the event and the position of the
  * projection. Many writers share one such transaction.
  */
+
+import { forkLoop } from "@detent/store"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Event from "effect/eventlog/Event"
@@ -31,7 +33,6 @@ import { makeProjectionTables, type Projection, type ProjectionRefused } from ".
 import { layerReactiveRegistry } from "./eventlog/ReactiveRegistry.ts"
 import { makeReplay, type Replay, storedProgress, volatileProgress } from "./eventlog/Replay.ts"
 import { replicate } from "./eventlog/Replication.ts"
-import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import type * as SqlEventJournal from "./SqlEventJournal.ts"
 
 export { HandlerTimeout, ReplayFailed } from "./eventlog/errors.ts"

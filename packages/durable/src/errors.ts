@@ -1,11 +1,10 @@
 /** Errors of the engine, with the details that the store has. */
 import { InstanceExists, InstanceNotFound, SequenceNotReached } from "@detent/machine"
 import { describe } from "@detent/machine/internal"
+import type { InstanceKey, InstanceRecord, JournalService } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { InstanceKey } from "./store/Commit.ts"
-import type { InstanceRecord, JournalService } from "./store/Journal.ts"
 
 export { InstanceExists, InstanceNotFound, NewerVersion, RepairRefused, SequenceNotReached } from "@detent/machine"
 

@@ -1,8 +1,71 @@
 /** Machine instances that survive crashes, on memory, SQLite and PostgreSQL. */
 
+export type {
+  CommandRecord,
+  Commit,
+  CommitOutcome,
+  EventRecord,
+  Fence,
+  InstanceKey,
+  InstanceStatus,
+  InstanceSummary,
+  RowProblem,
+  SnapshotRecord,
+  TimerRecord,
+} from "@detent/store"
+export {
+  type AttemptError,
+  type Claim,
+  type ClaimedCommand,
+  type ClaimedTimer,
+  type ClaimRequest,
+  type CommandCount,
+  type CommandFilter,
+  type CommandPage,
+  CommandSignal,
+  type CommandStatus,
+  Commands,
+  type CommandsService,
+  type DeadTimer,
+  type EnqueueOutcome,
+  type Exchange,
+  type ExchangeRequest,
+  type Finished,
+  forkLoop,
+  type InstanceCursor,
+  type InstanceFilter,
+  type InstancePage,
+  type InstanceRecord,
+  type InstanceStanding,
+  Journal,
+  type JournalService,
+  type KeyFilter,
+  type Lease,
+  type LeaseResult,
+  Leases,
+  type LeasesService,
+  type LocalJournal,
+  LoopHealth,
+  type LoopHealthService,
+  type LoopOutage,
+  type MachineVersions,
+  MemoryStore,
+  type NewCommand,
+  type OpenedInstance,
+  OwnTables,
+  type QueueRecord,
+  type QueueSettings,
+  type StoredCommand,
+  StoreNotOpened,
+  type StoreOpenError,
+  Timers,
+  type TimersService,
+  type Turn,
+  type Verdict,
+  type Want,
+} from "@detent/store"
 export * as CommandQueue from "./command/CommandQueue.ts"
 export { type Enqueued, type EnqueueError, InvalidCommand } from "./command/CommandQueue.ts"
-export { CommandSignal } from "./command/CommandSignal.ts"
 export * as CommandWorker from "./command/CommandWorker.ts"
 export * as DeadLetters from "./command/DeadLetters.ts"
 export * as Queues from "./command/Queues.ts"
@@ -23,56 +86,4 @@ export type { StartEntry, Started } from "./engine/StartMany.ts"
 export { InstanceExists, InstanceNotFound, NewerVersion, PreviewRefused, RepairRefused, SequenceNotReached } from "./errors.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions, WaitingEvent } from "./Instance.ts"
 export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
-export * as MemoryStore from "./MemoryStore.ts"
-export { forkLoop, LoopHealth, type LoopHealthService, type LoopOutage, type Turn } from "./runtime/BackgroundLoop.ts"
 export type { Sweep } from "./runtime/TimerSweep.ts"
-export {
-  type AttemptError,
-  type Claim,
-  type ClaimedCommand,
-  type CommandCount,
-  type CommandFilter,
-  type CommandPage,
-  type CommandStatus,
-  Commands,
-  type CommandsService,
-  type EnqueueOutcome,
-  type Exchange,
-  type ExchangeRequest,
-  type Finished,
-  type NewCommand,
-  type QueueRecord,
-  type QueueSettings,
-  type StoredCommand,
-  type Verdict,
-  type Want,
-} from "./store/Commands.ts"
-export type {
-  CommandRecord,
-  Commit,
-  CommitOutcome,
-  EventRecord,
-  Fence,
-  InstanceKey,
-  InstanceStatus,
-  InstanceSummary,
-  SnapshotRecord,
-  TimerRecord,
-} from "./store/Commit.ts"
-export {
-  type InstanceCursor,
-  type InstanceFilter,
-  type InstancePage,
-  type InstanceRecord,
-  type InstanceStanding,
-  Journal,
-  type JournalService,
-  type KeyFilter,
-  type LocalJournal,
-  type OpenedInstance,
-} from "./store/Journal.ts"
-export { type Lease, type LeaseResult, Leases, type LeasesService } from "./store/Leases.ts"
-export * as OwnTables from "./store/OwnTables.ts"
-export type { RowProblem } from "./store/StoreFailure.ts"
-export { StoreNotOpened, type StoreOpenError } from "./store/StoreNotOpened.ts"
-export { type ClaimedTimer, type ClaimRequest, type DeadTimer, type MachineVersions, Timers, type TimersService } from "./store/Timers.ts"

@@ -1,6 +1,7 @@
 /** Handlers get keys that no other database gives out, so that a provider never takes a request for one of an earlier database. */
 import { copyFile } from "node:fs/promises"
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
+import * as SqliteStore from "@detent/store/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
@@ -9,12 +10,11 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import { describe, expect, it, onTestFinished } from "vitest"
+import { freshFile } from "../../store/test/support/Sqlite.ts"
 import { copyDatabase } from "../src/DatabaseCopy.ts"
 import { DeadLetters } from "../src/index.ts"
 import { type DatabaseAddress, openEngine, workflow } from "../src/promise.ts"
-import * as SqliteStore from "../src/SqliteStore.ts"
 import { freshAddress, kinds } from "./promise/Databases.ts"
-import { freshFile } from "./support/Sqlite.ts"
 
 const S = State({ Open: {}, Charging: {}, Paid: { receipt: Schema.String } })
 const E = Event({ Pay: {}, Charged: { receipt: Schema.String } })

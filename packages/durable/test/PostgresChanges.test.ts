@@ -1,3 +1,7 @@
+import type { InstanceKey } from "@detent/store"
+import { Journal } from "@detent/store"
+import * as PostgresStore from "@detent/store/PostgresStore"
+import { freshKey } from "@detent/store/testing/samples"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -5,13 +9,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { inject } from "vitest"
+import { within } from "../../store/test/support/patience.ts"
 import { Engine } from "../src/Engine.ts"
-import * as PostgresStore from "../src/PostgresStore.ts"
-import type { InstanceKey } from "../src/store/Commit.ts"
-import { Journal } from "../src/store/Journal.ts"
 import { E, Job, S } from "../testing/engine/Machines.ts"
-import { freshKey } from "../testing/samples.ts"
-import { within } from "./support/patience.ts"
 
 describe("changed instances on PostgreSQL", () => {
   it.live("140 other processes hear which instances were changed, this one does not, and many are any", () =>

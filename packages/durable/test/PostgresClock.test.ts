@@ -1,5 +1,7 @@
 /** Leases, timers and claims follow the database's clock: a node whose own clock is wrong fires nothing early and steals nothing. */
 import { Event, Machine, State, stay } from "@detent/machine"
+import { Commands, Journal, Leases, Timers } from "@detent/store"
+import { commit, freshKey } from "@detent/store/testing/samples"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -8,13 +10,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import * as TestClock from "effect/testing/TestClock"
+import { postgresSchemaLayer } from "../../store/test/support/Postgres.ts"
 import { Engine } from "../src/Engine.ts"
-import { Commands } from "../src/store/Commands.ts"
-import { Journal } from "../src/store/Journal.ts"
-import { Leases } from "../src/store/Leases.ts"
-import { Timers } from "../src/store/Timers.ts"
-import { commit, freshKey } from "../testing/samples.ts"
-import { postgresSchemaLayer } from "./support/Postgres.ts"
 
 const hour = 3_600_000
 

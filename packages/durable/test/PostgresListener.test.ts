@@ -1,4 +1,8 @@
 /** Commands, changed instances and domain events of one process are heard over one connection. */
+
+import { Commands, Journal, LoopHealth } from "@detent/store"
+import * as PostgresStore from "@detent/store/PostgresStore"
+import { eventually } from "@detent/store/testing/CommandKit"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -7,14 +11,9 @@ import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
+import { freshDatabase } from "../../store/test/support/Postgres.ts"
 import { EventFeed } from "../src/eventlog/EventFeed.ts"
-import * as PostgresStore from "../src/PostgresStore.ts"
-import { LoopHealth } from "../src/runtime/BackgroundLoop.ts"
 import * as SqlEventJournal from "../src/SqlEventJournal.ts"
-import { Commands } from "../src/store/Commands.ts"
-import { Journal } from "../src/store/Journal.ts"
-import { eventually } from "../testing/command/CommandKit.ts"
-import { freshDatabase } from "./support/Postgres.ts"
 
 /** Two journals that are read by announcements alone, beside a store. */
 const processOn = (url: string) => {

@@ -1,21 +1,19 @@
 /** What other processes do to a SQLite file while it is open: lock it, delete it, replace it. */
 import { copyFileSync, renameSync, rmSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
+import { Journal, Leases, Timers } from "@detent/store"
+import * as SqliteStore from "@detent/store/SqliteStore"
+import { command, enqueue } from "@detent/store/testing/CommandKit"
+import { commit, freshKey, stored } from "@detent/store/testing/samples"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
+import { freshFile } from "../../store/test/support/Sqlite.ts"
 import { Engine } from "../src/Engine.ts"
-import * as SqliteStore from "../src/SqliteStore.ts"
-import { Journal } from "../src/store/Journal.ts"
-import { Leases } from "../src/store/Leases.ts"
-import { Timers } from "../src/store/Timers.ts"
-import { command, enqueue } from "../testing/command/CommandKit.ts"
 import { E, Job, S } from "../testing/engine/Machines.ts"
-import { commit, freshKey, stored } from "../testing/samples.ts"
-import { freshFile } from "./support/Sqlite.ts"
 
 /** Holds the write lock of the file. The lock ends by a timer: a process that waits for it by blocking would never see its end. */
 const lockFor = (filename: string, millis: number, mode: "immediate" | "exclusive" = "immediate") =>

@@ -3,8 +3,9 @@
  *
  *     commandsConformance("SQLite", sqliteLayer)
  */
+
+import type { CommandHooks, CommandStoreLayer, Topic } from "@detent/store/testing/CommandKit"
 import { describe, layer } from "@effect/vitest"
-import type { CommandHooks, CommandStoreLayer, Topic } from "./command/CommandKit.ts"
 import { claiming } from "./command/claiming.ts"
 import { closing } from "./command/closing.ts"
 import { executing } from "./command/executing.ts"

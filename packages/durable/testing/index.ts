@@ -1,14 +1,6 @@
-/** The rules every store, and the engine on it, is held to, as vitest suites: run them on a store of your own. */
-export type { CommandHooks, CommandStoreLayer } from "./command/CommandKit.ts"
+/** The rules that the engine, its workers and its workflows are held to on every store, as vitest suites. Those of a store alone are in `@detent/store/testing`. */
 export { commandsConformance } from "./commandsConformance.ts"
 export { engineConformance } from "./engine/EngineConformance.ts"
 export type { EngineKitOptions } from "./engine/Rig.ts"
-export { instancesConformance } from "./instancesConformance.ts"
-export { journalConformance } from "./journalConformance.ts"
-export { leasesConformance } from "./leasesConformance.ts"
-export { ownershipConformance } from "./ownershipConformance.ts"
-export type { Part, StoreHooks, StoreLayer } from "./StoreHooks.ts"
-export { storeAgreement } from "./storeAgreement.ts"
-export { timersConformance } from "./timersConformance.ts"
 export type { WorkflowKitOptions } from "./workflow/Rig.ts"
 export { workflowConformance } from "./workflow/WorkflowConformance.ts"

@@ -23,8 +23,8 @@ import {
   type Timers,
 } from "@detent/durable"
 import * as DurableWorkflow from "@detent/durable/DurableWorkflow"
-import { privateFolder } from "@detent/durable/internal"
 import * as SqliteStore from "@detent/durable/SqliteStore"
+import { privateFolder } from "@detent/store/internal"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,10 +1,10 @@
 /** The database of a workspace: a file in its data folder, or the database at the given address. */
 import { join } from "node:path"
-import { type Database, databaseAt } from "@detent/durable/Database"
+import { type Database, databaseAt } from "@detent/store/Database"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 
-export { type Database, type Stores, storesIn } from "@detent/durable/Database"
+export { type Database, type Stores, storesIn } from "@detent/store/Database"
 
 /** The address of the database is not valid or names a database that is not supported. */
 export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("DatabaseRefused", { problem: Schema.String }) {

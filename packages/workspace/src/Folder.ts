@@ -1,7 +1,7 @@
 /** Creates a folder where it is missing, with its parents. */
 import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
-import { privateFolder } from "@detent/durable/internal"
+import { privateFolder } from "@detent/store/internal"
 
 /** Creates one folder at a time: Node's recursive `mkdir` never returns below a folder of the kernel, such as /proc. */
 export const makeFolder = (path: string): void => {

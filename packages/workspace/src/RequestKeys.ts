@@ -5,8 +5,8 @@
  */
 import { createHash } from "node:crypto"
 import { forkLoop, OwnTables } from "@detent/durable"
-import { Turns } from "@detent/durable/internal"
 import { PersistenceFailed } from "@detent/machine"
+import { Turns } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -9,7 +9,7 @@ import { isIdle } from "@detent/workspace/operations/work"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { within } from "../../durable/test/support/patience.ts"
+import { within } from "../../store/test/support/patience.ts"
 
 const corpus = join(import.meta.dirname, "../../knowledge/corpus")
 

@@ -7,7 +7,7 @@ import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { detentProcess, detent as run, start, temporaryFolder } from "../support/Detent.ts"
 import { bothSystems, copyFewDocuments, lampConfig, project } from "../support/Project.ts"
 

@@ -8,7 +8,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { detent, detentProcess, type Settings, start, temporaryFolder } from "../support/Detent.ts"
 import { copyFewDocuments } from "../support/Project.ts"
 

@@ -2,8 +2,8 @@
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freePort } from "../../../durable/test/support/freePort.ts"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freePort } from "../../../store/test/support/freePort.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { detent, detentProcess, start, temporaryFolder } from "../support/Detent.ts"
 import { lampConfig, project } from "../support/Project.ts"
 

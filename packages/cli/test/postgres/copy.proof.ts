@@ -6,7 +6,7 @@ import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { detent as run, type Settings, start, temporaryFolder } from "../support/Detent.ts"
 import { copyFewDocuments, lampConfig, project } from "../support/Project.ts"
 

@@ -2,7 +2,7 @@ import { join } from "node:path"
 import { InstanceApi } from "@detent/server/api"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { decoded, detent, temporaryFolder } from "../support/Detent.ts"
 import { bothSystems, copyFewDocuments, lampConfig, project } from "../support/Project.ts"
 

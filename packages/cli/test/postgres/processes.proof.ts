@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { ExecutionApi, InstanceApi } from "@detent/server/api"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { start as begin, decoded, detent as run, temporaryFolder } from "../support/Detent.ts"
 import { project } from "../support/Project.ts"
 

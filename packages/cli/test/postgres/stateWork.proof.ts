@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { detentProcess, start, temporaryFolder } from "../support/Detent.ts"
 import { project } from "../support/Project.ts"
 

@@ -3,9 +3,9 @@
  * immediately.
  */
 import type { PersistenceFailed } from "@detent/machine"
+import type { CommandsService } from "@detent/store"
 import * as Effect from "effect/Effect"
 import { hasEnded } from "../runtime/ProcessName.ts"
-import type { CommandsService } from "../store/Commands.ts"
 
 /** Returns the queues in which commands can be claimed again. */
 export const recoverClaims = (commands: CommandsService, queues: Iterable<string>): Effect.Effect<ReadonlySet<string>, PersistenceFailed> =>

@@ -1,10 +1,10 @@
 /** Renews the claims of a worker before they expire, and ends executions that exceed their timeout. */
 import type { PersistenceFailed } from "@detent/machine"
+import type { CommandsService } from "@detent/store"
+import { Wakeup } from "@detent/store/internal"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import { Wakeup } from "../runtime/Wakeup.ts"
-import type { CommandsService } from "../store/Commands.ts"
 import { commandStoreFailures, commandsLost } from "./CommandMetrics.ts"
 import type { HeldCommands } from "./HeldCommands.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"

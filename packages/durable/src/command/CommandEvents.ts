@@ -1,6 +1,8 @@
 /** Events that commands send to the instance they belong to. */
 import { DefinitionError, type SendError } from "@detent/machine"
 import { asVoid, outcome, type Tagged } from "@detent/machine/internal"
+import type { ClaimedCommand, InstanceKey, Verdict } from "@detent/store"
+import type { CommandFailure } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
@@ -8,8 +10,6 @@ import type { EngineParts } from "../engine/EngineParts.ts"
 import type { InstanceNotFound } from "../errors.ts"
 import { Envelope } from "../instance/Envelope.ts"
 import { readEvent } from "../instance/Replay.ts"
-import type { ClaimedCommand, CommandFailure, Verdict } from "../store/Commands.ts"
-import type { InstanceKey } from "../store/Commit.ts"
 import { commandEventsRefused } from "./CommandMetrics.ts"
 
 /**

@@ -1,7 +1,8 @@
 /** The counters of commands. Each is updated after the store has recorded the change, once per batch, so that counters and table agree. */
+
+import type { Verdict } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import type { Verdict } from "../store/Commands.ts"
 import type { Ended } from "./Execution.ts"
 
 const counter = (name: string, description: string) => Metric.counter(`detent_commands_${name}_total`, { description })

@@ -1,8 +1,9 @@
 /** A worker for queues of commands that application code enqueues. The engine executes the commands that its instances request. */
+
+import { Commands } from "@detent/store"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Commands } from "../store/Commands.ts"
 import type { QueueHandler } from "./CommandQueue.ts"
 import { startWorker } from "./Worker.ts"
 import type { WorkerOptions } from "./WorkerConfig.ts"

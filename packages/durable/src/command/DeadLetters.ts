@@ -1,10 +1,10 @@
 /** Commands that failed for good: to be inspected, and then retried or skipped. */
 import type { PersistenceFailed } from "@detent/machine"
+import { type CommandFilter, type CommandPage, Commands, type StoredCommand } from "@detent/store"
+import { storedKey } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { type CommandFilter, type CommandPage, Commands, type StoredCommand } from "../store/Commands.ts"
-import { storedKey } from "../store/DatabaseId.ts"
 import { retryCheck } from "./RetryCheck.ts"
 
 type DeadFilter = Omit<CommandFilter, "status">

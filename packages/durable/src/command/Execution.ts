@@ -4,6 +4,8 @@
  */
 import type { RetryPolicy, SlotSettings } from "@detent/machine"
 import { type CommandOutcome, failedBecause, framesOf, hidden, isEffectSlot, redactor, retryDelay } from "@detent/machine/internal"
+import type { ClaimedCommand, Verdict } from "@detent/store"
+import { type DatabaseId, idempotencyKey } from "@detent/store/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -11,8 +13,6 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
-import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
-import { type DatabaseId, idempotencyKey } from "../store/DatabaseId.ts"
 
 export interface Execution {
   readonly timeoutMillis: number

@@ -3,10 +3,10 @@
  * most `lineLimit` lines of a kind a second, then one with the count of the rest, so that an outage does not fill the log.
  */
 import { joinLines } from "@detent/machine/internal"
+import type { Verdict } from "@detent/store"
+import { Wakeup } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { Wakeup } from "../runtime/Wakeup.ts"
-import type { Verdict } from "../store/Commands.ts"
 import type { Ended } from "./Execution.ts"
 
 /** The most lines of one queue and kind in one period. */

@@ -1,10 +1,10 @@
 /** The commands that a worker holds: waiting, being executed, or ended but not yet recorded. */
 import { explain, framesOf } from "@detent/machine/internal"
+import type { ClaimedCommand, Exchange, Verdict, Want } from "@detent/store"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { ClaimedCommand, Exchange, Verdict, Want } from "../store/Commands.ts"
 import { CrashQuarantine, suspicionOf } from "./CrashQuarantine.ts"
 import { cut, type Ended, type Execution, type FindExecution, type Held, isFinal, neverEnded, tookTooLong } from "./Execution.ts"
 import { type Asking, QueueState, type Running } from "./QueueState.ts"

@@ -1,12 +1,11 @@
 /** Executes commands that application code enqueued, by the handler of their queue. */
 import { type AsyncContext, RetryPolicy } from "@detent/machine"
 import { callHandler, failedBecause, outcomeOf } from "@detent/machine/internal"
+import type { ClaimedCommand, InstanceKey, Verdict } from "@detent/store"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
-import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
-import type { InstanceKey } from "../store/Commit.ts"
 import { cut, type Execution, type Failure, type FindExecution, handedKey, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { millisOf, type WorkerConfig } from "./WorkerConfig.ts"
 

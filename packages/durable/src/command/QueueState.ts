@@ -1,6 +1,7 @@
 /** One queue of a worker: its waiting and running commands, and when to ask the store for more. */
+
+import type { Verdict } from "@detent/store"
 import type * as Fiber from "effect/Fiber"
-import type { Verdict } from "../store/Commands.ts"
 import type { Execution, Held } from "./Execution.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
 

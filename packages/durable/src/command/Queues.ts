@@ -1,8 +1,8 @@
 /** Pauses and limits of queues. They are kept in the store, and all workers of all processes obey them. */
 import { DefinitionError, type PersistenceFailed } from "@detent/machine"
+import { Commands, type QueueRecord, type QueueSettings } from "@detent/store"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { Commands, type QueueRecord, type QueueSettings } from "../store/Commands.ts"
 import { millisOf } from "./WorkerConfig.ts"
 
 export interface QueueLimits {

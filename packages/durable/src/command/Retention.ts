@@ -1,10 +1,10 @@
 /** Removes commands that ended long ago. Their keys are removed too: the same key then makes a new command. */
 import type { PersistenceFailed } from "@detent/machine"
+import { Commands } from "@detent/store"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { countOf, millisAtLeast } from "../runtime/Options.ts"
-import { Commands } from "../store/Commands.ts"
 
 export interface PurgeOptions {
   /** Only commands that ended longer ago than this. */

@@ -3,11 +3,11 @@
  * ended, or its state has no transition for that event, the result of the effect is lost, for example of a payment.
  */
 import { compiledOf, type Tagged } from "@detent/machine/internal"
+import type { StoredCommand } from "@detent/store"
+import { Journal } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Engine, type KnownMachine } from "../Engine.ts"
-import type { StoredCommand } from "../store/Commands.ts"
-import { Journal } from "../store/Journal.ts"
 
 /** Returns why a command should not be executed again; undefined if it can be. */
 export type RetryCheck = (command: StoredCommand) => Effect.Effect<string | undefined>

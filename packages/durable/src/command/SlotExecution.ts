@@ -15,14 +15,14 @@ import {
   outcomeOf,
   type Tagged,
 } from "@detent/machine/internal"
+import type { InstanceKey } from "@detent/store"
+import { type ClaimedCommand, Commands, type Verdict } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import type { EngineParts } from "../engine/EngineParts.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { InstanceHandle } from "../instance/InstanceHandle.ts"
-import { type ClaimedCommand, Commands, type Verdict } from "../store/Commands.ts"
-import type { InstanceKey } from "../store/Commit.ts"
 import { type Delivered, deliver, deliveredBefore, eventIdOf, failureOf, selfOfCommand } from "./CommandEvents.ts"
 import { cut, type Execution, type Failure, type Held, handedKey, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { startWorker, type Worker } from "./Worker.ts"

@@ -1,8 +1,8 @@
 /** The report on stored commands: counts by status, results by kind, and the commands of each instance. */
 import type { PersistenceFailed } from "@detent/machine"
 import type { CommandReport } from "@detent/machine/diagram"
+import { type CommandFilter, type CommandStatus, Commands, type StoredCommand } from "@detent/store"
 import * as Effect from "effect/Effect"
-import { type CommandFilter, type CommandStatus, Commands, type StoredCommand } from "../store/Commands.ts"
 
 export interface CommandReportOptions extends CommandFilter {
   readonly title?: string

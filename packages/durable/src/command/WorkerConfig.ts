@@ -1,9 +1,9 @@
 /** The settings of a worker. Each has a default. */
 import { RetryPolicy } from "@detent/machine"
+import type { CommandsService } from "@detent/store"
+import type { DatabaseId } from "@detent/store/internal"
 import * as Duration from "effect/Duration"
 import { countOf, millisAtLeast } from "../runtime/Options.ts"
-import type { CommandsService } from "../store/Commands.ts"
-import type { DatabaseId } from "../store/DatabaseId.ts"
 
 export interface WorkerOptions {
   /** How many commands of one queue this worker executes concurrently. Default: 16. */

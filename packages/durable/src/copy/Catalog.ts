@@ -5,10 +5,11 @@
  * The store's tables are `detent_events` on SQLite and `detent.events` on PostgreSQL, and `detent.events` here. Some packages leave
  * the prefix out on SQLite: see `alignNames`. Others have the same name on both.
  */
+
+import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "../sql/Row.ts"
 
 export type DialectName = "sqlite" | "pg"
 

@@ -1,11 +1,12 @@
 /** The progress of a copy, stored in the target: each page is written in one transaction with the key of its last row. */
+
+import { OwnTables } from "@detent/store"
+import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { MigrationError } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "../sql/Row.ts"
-import * as OwnTables from "../store/OwnTables.ts"
 import type { KeyValues } from "./TablePair.ts"
 
 /** Tables with the progress of a copy. They are not copied themselves. */

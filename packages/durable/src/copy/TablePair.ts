@@ -3,10 +3,10 @@
  * array of JSON values in the order of `columns`: flags as 0 and 1, bytes as hexadecimal digits, JSON as text with sorted keys.
  */
 import { hash } from "node:crypto"
+import type { Row } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Row } from "../sql/Row.ts"
 import { type Catalog, type Column, type DialectName, type Kind, quoted, type Table } from "./Catalog.ts"
 
 type Value = string | number | null

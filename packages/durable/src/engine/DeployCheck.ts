@@ -1,13 +1,12 @@
 /** Checks before a deployment whether every stored instance opens with the new definition. */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import { type Compiled, compiledOf } from "@detent/machine/internal"
+import type { InstanceKey, InstanceRecord, JournalService } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Codec } from "../instance/Codec.ts"
 import { type Recovered, recover } from "../instance/Replay.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
-import type { InstanceKey } from "../store/Commit.ts"
-import type { InstanceRecord, JournalService } from "../store/Journal.ts"
 import { retryOnChange } from "./retryOnChange.ts"
 
 export interface CheckReport {

@@ -1,8 +1,7 @@
 /** The journal that the group commit writes to: measures every flush, and records a span for it where a tracer is installed. */
 import type { Environment } from "@detent/machine/internal"
+import type { Commit, JournalService } from "@detent/store"
 import * as Effect from "effect/Effect"
-import type { Commit } from "../store/Commit.ts"
-import type { JournalService } from "../store/Journal.ts"
 import { flushMillis, record, spanned } from "./Telemetry.ts"
 
 export const observed = (journal: JournalService, environment: Environment, isTraced: boolean): JournalService => {

@@ -4,14 +4,12 @@
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
+import type { InstanceRecord, JournalService, OpenedInstance, SnapshotRecord } from "@detent/store"
+import { instanceName, Turns } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type { HistoryEntry, HistoryOptions, ReadError } from "../Instance.ts"
 import { type ReplayedEvent, recover } from "../instance/Replay.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
-import { Turns } from "../runtime/Turns.ts"
-import type { SnapshotRecord } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { retryOnChange } from "./retryOnChange.ts"
 

@@ -3,6 +3,8 @@
  * commit carries. The store refuses the commit of a node whose lock has been acquired by another node since.
  */
 import { LockingFailed, type PersistenceFailed } from "@detent/machine"
+import type { Fence, InstanceKey } from "@detent/store"
+import { type Lease, Leases, type LeasesService } from "@detent/store"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -10,8 +12,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import { LeaseHolder } from "../runtime/LeaseHolder.ts"
-import type { Fence, InstanceKey } from "../store/Commit.ts"
-import { type Lease, Leases, type LeasesService } from "../store/Leases.ts"
 
 export interface LockConfig {
   /** How long a lock lasts without a heartbeat. */

@@ -3,13 +3,12 @@
  * steps down by its own clock, even while the store does not answer.
  */
 import { DefinitionError } from "@detent/machine"
+import { forkLoop, Leases } from "@detent/store"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
-import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { LeaseHolder } from "../runtime/LeaseHolder.ts"
-import { Leases } from "../store/Leases.ts"
 
 export interface LeaderConfig {
   /** The name of the election. Nodes that use the same name elect one leader. */

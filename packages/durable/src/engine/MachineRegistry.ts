@@ -1,11 +1,10 @@
 /** The machines that are registered with an engine. */
 import { DefinitionError, type Persistence, type SnapshotPolicy } from "@detent/machine"
 import { type Compiled, compiledOf, type Environment, hasWork, type Node, type Tagged, unbuilt } from "@detent/machine/internal"
+import type { CommandRecord, MachineVersions } from "@detent/store"
 import type * as Duration from "effect/Duration"
 import { Codec } from "../instance/Codec.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
-import type { CommandRecord } from "../store/Commit.ts"
-import type { MachineVersions } from "../store/Timers.ts"
 import { fingerprint } from "./Fingerprint.ts"
 
 /** Snapshots of a machine that declares no policy: a replay of 100 events takes under a millisecond. */

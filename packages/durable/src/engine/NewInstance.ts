@@ -1,6 +1,8 @@
 /** The first commit of an instance. */
 import { type Beginning, InvalidState, type PersistenceFailed } from "@detent/machine"
 import { idProblem, type Node, type Tagged } from "@detent/machine/internal"
+import type { Commit, CommitOutcome, OpenedInstance } from "@detent/store"
+import { idBytes, lengthProblem, nameProblem, retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { delayedAtStart, delayTimerOf } from "../instance/DelayedEvents.ts"
@@ -9,10 +11,6 @@ import { commandRecords } from "../instance/PendingEvent.ts"
 import { encodeOrigin } from "../instance/Replay.ts"
 import { owedTimer } from "../instance/SelfSentEvents.ts"
 import type { Unconfirmed } from "../runtime/GroupCommit.ts"
-import { retryFailed } from "../runtime/retryFailed.ts"
-import type { Commit, CommitOutcome } from "../store/Commit.ts"
-import { idBytes, lengthProblem, nameProblem } from "../store/CommitCheck.ts"
-import type { OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 
 /** Returns an error where the state cannot be stored. */

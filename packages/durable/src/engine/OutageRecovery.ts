@@ -3,10 +3,10 @@
  * yet. No caller would open them, so they are opened once the store answers.
  */
 import type { Environment } from "@detent/machine/internal"
+import type { InstanceKey } from "@detent/store"
+import { instanceName } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { InstanceKey } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceTable } from "./InstanceTable.ts"
 
 const firstPause = 250

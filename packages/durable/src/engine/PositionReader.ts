@@ -1,12 +1,10 @@
 /** Reads the positions of instances from the store. Calls in the same turn, or while a query is in flight, share the next query. */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
+import type { InstanceKey, InstanceStanding, JournalService } from "@detent/store"
+import { Batcher, instanceName } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { Batcher } from "../runtime/Batcher.ts"
-import type { InstanceKey } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceStanding, JournalService } from "../store/Journal.ts"
 
 /** How many instances one query reads. */
 export const queryLimit = 1000

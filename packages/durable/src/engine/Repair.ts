@@ -7,12 +7,11 @@
  */
 import { EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
 import { eventProblem, replay, type Tagged } from "@detent/machine/internal"
+import type { EventRecord, InstanceKey, JournalService, OpenedInstance } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { InstanceNotFound, noInstance, RepairRefused } from "../errors.ts"
 import { readEvent, recover } from "../instance/Replay.ts"
-import type { EventRecord, InstanceKey } from "../store/Commit.ts"
-import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { EngineParts } from "./EngineParts.ts"
 import type { OpenError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"

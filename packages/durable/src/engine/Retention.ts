@@ -4,14 +4,13 @@
  */
 import type { PersistenceFailed } from "@detent/machine"
 import { describe } from "@detent/machine/internal"
+import type { JournalService, LeasesService } from "@detent/store"
+import { forkLoop } from "@detent/store"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
-import { forkLoop } from "../runtime/BackgroundLoop.ts"
-import type { JournalService } from "../store/Journal.ts"
-import type { LeasesService } from "../store/Leases.ts"
 import type { MachineRegistry } from "./MachineRegistry.ts"
 
 /** How many instances one transaction removes. */

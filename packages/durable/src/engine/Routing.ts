@@ -8,9 +8,10 @@
  */
 import { hash } from "node:crypto"
 import type { Overloaded, PersistenceFailed } from "@detent/machine"
+import type { InstanceKey } from "@detent/store"
+import type { Json, ShardFilter } from "@detent/store/internal"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import type { InstanceKey, Json, ShardFilter } from "../store/Commit.ts"
 
 /** How many computed shards are cached. When there are more, the cache is emptied. */
 const keptLimit = 10_000

@@ -4,14 +4,13 @@
  */
 import { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
+import type { InstanceKey } from "@detent/store"
+import { instanceName, retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
 import type { LiveInstance } from "../instance/LiveInstance.ts"
-import { retryFailed } from "../runtime/retryFailed.ts"
-import type { InstanceKey } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceTable, OpenError } from "./InstanceTable.ts"
 import { askedBy } from "./Telemetry.ts"
 

@@ -8,6 +8,7 @@
  */
 import type { Taken } from "@detent/machine"
 import { Environment, type Tagged } from "@detent/machine/internal"
+import type { CommandRecord, InstanceKey, TimerRecord } from "@detent/store"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -16,7 +17,6 @@ import type * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
-import type { CommandRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 

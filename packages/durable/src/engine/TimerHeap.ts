@@ -3,9 +3,9 @@
  * Deadlines of the same millisecond share a place in the heap, and one sleeping fiber serves any number of timers.
  */
 import type { Environment } from "@detent/machine/internal"
+import type { InstanceKey, TimerRecord } from "@detent/store"
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
-import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
 
 /** A timer that is due. */
 export interface DueTimer {

@@ -3,14 +3,14 @@
  * node, and fires them. It sleeps until the earliest deadline, never longer than its interval.
  */
 import { NewerVersion, type PersistenceFailed, RetryPolicy } from "@detent/machine"
+import type { ClaimedTimer } from "@detent/store"
+import { forkLoop } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
-import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { type Claimed, type Firing, type Outcome, type Sweep, sweepOnce, TimerSweep } from "../runtime/TimerSweep.ts"
-import type { ClaimedTimer } from "../store/Timers.ts"
 import type { EngineParts } from "./EngineParts.ts"
 import type { Leader } from "./LeaderElection.ts"
 import { timersDead } from "./Telemetry.ts"

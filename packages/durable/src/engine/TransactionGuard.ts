@@ -4,11 +4,10 @@
  */
 import { PersistenceFailed } from "@detent/machine"
 import type { Environment, Host } from "@detent/machine/internal"
+import type { InstanceKey, JournalService } from "@detent/store"
 import * as Context from "effect/Context"
 import type * as Fiber from "effect/Fiber"
 import type { TransactionConnection } from "effect/sql/SqlClient"
-import type { InstanceKey } from "../store/Commit.ts"
-import type { JournalService } from "../store/Journal.ts"
 
 export class TransactionGuard {
   readonly #transaction: JournalService["transaction"]

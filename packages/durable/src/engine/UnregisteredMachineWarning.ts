@@ -1,9 +1,10 @@
 /** Timers and commands of a machine that no process has registered wait forever. Logs one warning per machine. */
+
+import type { CommandsService } from "@detent/store"
+import { forkLoop } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { forkLoop } from "../runtime/BackgroundLoop.ts"
-import type { CommandsService } from "../store/Commands.ts"
 import type { EngineParts } from "./EngineParts.ts"
 
 /** A program registers its machines when it starts: the first check comes after that. */

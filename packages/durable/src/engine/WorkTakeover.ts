@@ -3,6 +3,8 @@
  * without an owner, and takes them over by compare-and-set: of several nodes that try, one gets each instance.
  */
 import type { PersistenceFailed } from "@detent/machine"
+import type { InstanceKey, InstanceRecord, JournalService, KeyFilter, OpenedInstance } from "@detent/store"
+import { forkLoop } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
@@ -12,9 +14,6 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type { LiveInstance } from "../instance/LiveInstance.ts"
-import { forkLoop } from "../runtime/BackgroundLoop.ts"
-import type { InstanceKey } from "../store/Commit.ts"
-import type { InstanceRecord, JournalService, KeyFilter, OpenedInstance } from "../store/Journal.ts"
 import type { ChangeFollower } from "./ChangeFollower.ts"
 import type { InstanceTable } from "./InstanceTable.ts"
 import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"

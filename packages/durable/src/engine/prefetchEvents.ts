@@ -1,8 +1,8 @@
 /** Reads many instances after a restart: short journals in one query, long ones page by page. */
+
+import type { EventRecord, InstanceKey, JournalService, OpenedInstance } from "@detent/store"
+import { instanceName } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
-import type { EventRecord, InstanceKey } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
-import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 
 /** An instance with more events than this since its snapshot is read by itself, so that memory stays bounded. */
 const shortTail = 100

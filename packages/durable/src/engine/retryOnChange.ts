@@ -4,10 +4,10 @@
  * the instance is sound, and begins again.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
+import type { JournalService, OpenedInstance } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { InstanceNotFound } from "../errors.ts"
-import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 
 /** Terminates, because each retry requires a newer snapshot, a prune, or a later instance of the same id. */
 export const retryOnChange = <A, E>(

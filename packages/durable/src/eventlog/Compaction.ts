@@ -7,12 +7,12 @@
  *   last of their positions.
  */
 
+import { faultOf } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
 import { Entry } from "effect/eventlog/EventJournal"
 import type { Registry } from "effect/eventlog/EventLog"
-import { faultOf } from "../runtime/problemOf.ts"
 import { inBatches } from "./EntryBatch.ts"
 import { type EventStore, keyOf, type StoreError } from "./EventStore.ts"
 import type { NewEntry, StoredEntry } from "./StoredEntry.ts"

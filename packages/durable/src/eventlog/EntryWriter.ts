@@ -1,11 +1,10 @@
 /** Stores events: those of many fibers in one statement, or as a part of the caller's transaction. */
 import { explain } from "@detent/machine/internal"
+import { isContentProblem, makeBatcher } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Hex from "effect/encoding/Hex"
 import type * as Scope from "effect/Scope"
-import { makeBatcher } from "../runtime/Batcher.ts"
-import { isContentProblem } from "../store/StoreFailure.ts"
 import { appendLatest, placed } from "./Compaction.ts"
 import { batchLimit, inBatches } from "./EntryBatch.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"

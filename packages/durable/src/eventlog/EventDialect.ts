@@ -1,10 +1,11 @@
 /** The parts of the SQL of domain events in which SQLite and PostgreSQL differ. */
+
+import type { Row } from "@detent/store/internal"
 import type * as Effect from "effect/Effect"
 import type { MigrationError } from "effect/sql/Migrator"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
-import type { Row } from "../sql/Row.ts"
 import type { EntryBatch } from "./EntryBatch.ts"
 
 export interface EventDialect {

@@ -5,6 +5,9 @@
  *     const feed = yield* EventFeed
  *     yield* Stream.runForEach(feed.stream({ after: 42 }), ({ position, entry }) => Console.log(position, entry.event))
  */
+
+import { forkLoop } from "@detent/store"
+import { RowProblem } from "@detent/store/internal"
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,8 +15,6 @@ import type { EventJournalError } from "effect/eventlog/EventJournal"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { isSqlError } from "effect/sql/SqlError"
-import { forkLoop } from "../runtime/BackgroundLoop.ts"
-import { RowProblem } from "../store/StoreFailure.ts"
 import type { StoreError } from "./EventStore.ts"
 import { type EntryUnreadable, failed, PositionUnknown } from "./errors.ts"
 import type { OpenJournal } from "./OpenJournal.ts"

@@ -2,6 +2,9 @@
  * One journal of domain events in a database: its statements, without waiting or retries. Several journals may share the tables;
  * each has its own positions.
  */
+
+import type { Row } from "@detent/store/internal"
+import { defectsAsFailures, RowProblem, textOf, wholeOf } from "@detent/store/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
@@ -9,9 +12,6 @@ import { type Entry, EntryId, type RemoteId } from "effect/eventlog/EventJournal
 import type { SqlError } from "effect/sql/SqlError"
 import { isSqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
-import type { Row } from "../sql/Row.ts"
-import { textOf, wholeOf } from "../sql/Row.ts"
-import { defectsAsFailures, RowProblem } from "../store/StoreFailure.ts"
 import { batchOf } from "./EntryBatch.ts"
 import type { EventDialect } from "./EventDialect.ts"
 import { EntryUnreadable } from "./errors.ts"

@@ -2,13 +2,14 @@
  * Keeps the tail of a journal up to date with the events of other processes: PostgreSQL announces them, and every store is polled as well.
  * It begins with the first waiting reader, so that a process that only writes has no cost.
  */
+
+import { forkLoop } from "@detent/store"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { EntryIds } from "./EntryIds.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import { EntryUnreadable } from "./errors.ts"

@@ -1,4 +1,6 @@
 /** Effect's `EventJournal` on a journal in a database. It behaves as `EventJournal.makeMemory` does, and is durable. */
+
+import { layerListener } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,7 +10,6 @@ import * as PubSub from "effect/PubSub"
 import type { MigrationError } from "effect/sql/Migrator"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { layerListener } from "../postgres/PgListener.ts"
 import { EventFeed, followFeed, makeEventFeed } from "./EventFeed.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import { type EntryRefused, failed } from "./errors.ts"

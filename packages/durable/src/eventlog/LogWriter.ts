@@ -3,6 +3,8 @@
  * positions, and stores the events and the position of the projection. So a rebuilt projection gets the same events in the same order as
  * the first one.
  */
+
+import { makeBatcher } from "@detent/store/internal"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -12,7 +14,6 @@ import * as Hex from "effect/encoding/Hex"
 import type { Entry } from "effect/eventlog/EventJournal"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import { makeBatcher } from "../runtime/Batcher.ts"
 import type { Compaction } from "./Compaction.ts"
 import type { EventHandlers } from "./EventHandlers.ts"
 import { inside, type StoreError } from "./EventStore.ts"

@@ -1,4 +1,6 @@
 /** A journal of domain events that is open in this process: its store, its tail, its follower, its writer and its ids. */
+
+import { listenerOf } from "@detent/store/internal"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -6,7 +8,6 @@ import type * as Scope from "effect/Scope"
 import type { MigrationError } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { listenerOf } from "../postgres/PgListener.ts"
 import { EntryIds } from "./EntryIds.ts"
 import type { EntryWriter } from "./EntryWriter.ts"
 import { makeEntryWriter } from "./EntryWriter.ts"

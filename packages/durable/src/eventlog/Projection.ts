@@ -2,12 +2,13 @@
  * The tables that handlers fill, and the position up to which they are filled. The position is stored in the same transaction as the writes
  * of the handlers, so that each event is applied to the tables exactly once, also after crashes.
  */
+
+import type { Row } from "@detent/store/internal"
+import { wholeOf } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Row } from "../sql/Row.ts"
-import { wholeOf } from "../sql/Row.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import { typed } from "./EventStore.ts"
 

@@ -1,6 +1,9 @@
 /**
  * Exchanges events with a remote journal while it is registered: stores the events that the remote sends, and sends those that it lacks.
  */
+
+import { forkLoop } from "@detent/store"
+import { backgroundLoop } from "@detent/store/internal"
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
@@ -10,7 +13,6 @@ import type { StoreId } from "effect/eventlog/EventLogMessage"
 import type { EventLogRemote } from "effect/eventlog/EventLogRemote"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import { backgroundLoop, forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { Compaction } from "./Compaction.ts"
 import type { EventHandlers } from "./EventHandlers.ts"
 import type { EventStore } from "./EventStore.ts"

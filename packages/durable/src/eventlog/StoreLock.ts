@@ -2,11 +2,12 @@
  * One holder at a time per store: among the fibers of this process, and among all processes on the same database. The effect that
  * holds the lock is one transaction: its statements and the events it writes are stored together, or not at all when it fails.
  */
+
+import { Turns } from "@detent/store/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { EventJournal } from "effect/eventlog/EventJournal"
 import type { StoreId } from "effect/eventlog/EventLogMessage"
-import { Turns } from "../runtime/Turns.ts"
 import { type EventStore, inside } from "./EventStore.ts"
 import { failed } from "./errors.ts"
 

@@ -1,8 +1,8 @@
 /** An event of a journal with its position. Checks events before they are stored, and reads them from database rows. */
+
+import type { Row } from "@detent/store/internal"
+import { RowProblem, textOf, wholeOf } from "@detent/store/internal"
 import { Entry, EntryId, RemoteId } from "effect/eventlog/EventJournal"
-import type { Row } from "../sql/Row.ts"
-import { textOf, wholeOf } from "../sql/Row.ts"
-import { RowProblem } from "../store/StoreFailure.ts"
 import { EntryRefused, EntryUnreadable } from "./errors.ts"
 
 export interface StoredEntry {

@@ -1,9 +1,10 @@
 /** Repeats an operation that failed because of a lost connection or a conflict in the database, for a moment. */
+
+import { retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { retryFailed } from "../runtime/retryFailed.ts"
 
 /** 20, 40, 80, 160 and 320 ms: longer than a new connection takes. */
 const patience = { schedule: Schedule.exponential("20 millis", 2), times: 5 }

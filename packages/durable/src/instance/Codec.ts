@@ -16,10 +16,9 @@ import {
   type UntypedVariant,
   withMemory,
 } from "@detent/machine/internal"
+import type { CommandFailure, Json } from "@detent/store/internal"
+import { lossCheck, storableEncoder, unstorableField } from "@detent/store/internal"
 import * as Schema from "effect/Schema"
-import type { CommandFailure } from "../store/Commands.ts"
-import type { Json } from "../store/Commit.ts"
-import { lossCheck, storableEncoder, unstorableField } from "../store/Storable.ts"
 import type { DelayedChange, DelayedEvent } from "./DelayedEvents.ts"
 import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 import { type Upcasters, upcast } from "./Upcasters.ts"

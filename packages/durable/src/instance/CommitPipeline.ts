@@ -16,8 +16,8 @@
  * - An owner that throws leaves the pipeline usable.
  */
 import { PersistenceFailed } from "@detent/machine"
+import type { Commit, CommitOutcome } from "@detent/store"
 import type { CommitSource, GroupCommit, Unconfirmed } from "../runtime/GroupCommit.ts"
-import type { Commit, CommitOutcome } from "../store/Commit.ts"
 
 /** Entries in flight, and the commit that contains them: undefined where none of them needs to be stored. */
 export interface Flight<Entry> {

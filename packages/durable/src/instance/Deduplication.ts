@@ -5,10 +5,10 @@
  */
 import { InvalidEvent } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
-import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
+import type { InstanceKey, TimerRecord } from "@detent/store"
+import { reservedPrefix } from "@detent/store/internal"
 import type { Envelope } from "./Envelope.ts"
 import type { FirstOutcome } from "./InstanceContext.ts"
-import { reservedPrefix } from "../store/ReservedIds.ts"
 
 /**
  * Whether the id belongs to an event of another tag. Ids of the engine are shared on purpose: a command reports its success or its

@@ -5,7 +5,7 @@
  */
 import type { Beginning, Taken } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
-import type { TimerRecord } from "../store/Commit.ts"
+import type { TimerRecord } from "@detent/store"
 import { isOwedTimer } from "./SelfSentEvents.ts"
 
 /** A timer of a live instance: a timeout of its state, or a delayed event. */

@@ -1,9 +1,9 @@
 /** An incoming event of an instance, with its origin and the outcome that its sender waits for. */
 import type { Chain, Message, Result, Tagged } from "@detent/machine/internal"
+import type { TimerRecord } from "@detent/store"
+import type { CommandFailure } from "@detent/store/internal"
 import * as Exit from "effect/Exit"
 import type { EventTrace } from "../engine/Telemetry.ts"
-import type { CommandFailure } from "../store/Commands.ts"
-import type { TimerRecord } from "../store/Commit.ts"
 
 interface Origin {
   readonly internal?: boolean

@@ -3,8 +3,8 @@
  * again keeps its place in the order of arrival.
  */
 import { Mailbox } from "@detent/machine/internal"
+import { isRaisedId } from "@detent/store/internal"
 import { Envelope } from "./Envelope.ts"
-import { isRaisedId } from "../store/ReservedIds.ts"
 import { type SelfSentEvent, UndecidedSelfSentEvents } from "./SelfSentEvents.ts"
 
 const none: ReadonlyArray<never> = []

@@ -1,8 +1,8 @@
 /** Builds the commit of accepted events: the events with their snapshot, timers, commands, summary and fence. */
 import { explainWithFrames, hasWorkIn } from "@detent/machine/internal"
+import type { Commit, Fence, InstanceKey, SnapshotRecord } from "@detent/store"
 import * as Effect from "effect/Effect"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
-import type { Commit, Fence, InstanceKey, SnapshotRecord } from "../store/Commit.ts"
 import { delayedOf, type InstanceTimer } from "./DelayedEvents.ts"
 import type { InstanceContext } from "./InstanceContext.ts"
 import { entersState, keptOf, type PendingEvent, timersAfter } from "./PendingEvent.ts"

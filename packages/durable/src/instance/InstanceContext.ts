@@ -1,6 +1,8 @@
 /** The parts of the engine that a live instance uses. */
 import type { EventReplayError, PersistenceFailed, SendError, Taken } from "@detent/machine"
 import type { Host, Tagged } from "@detent/machine/internal"
+import type { InstanceKey, InstanceRecord, JournalService, OpenedInstance, TimerRecord } from "@detent/store"
+import type { InstanceLife } from "@detent/store/internal"
 import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type * as Schedule from "effect/Schedule"
@@ -10,8 +12,6 @@ import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import type { PlacementService } from "../engine/Placement.ts"
 import type { Tracing } from "../engine/Telemetry.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
-import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
-import type { InstanceLife, InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { Envelope } from "./Envelope.ts"
 import type { Recovered } from "./Replay.ts"
 

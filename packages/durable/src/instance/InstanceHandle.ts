@@ -17,6 +17,8 @@ import {
   tagOf,
   waitsForItself,
 } from "@detent/machine/internal"
+import type { InstanceStatus, OpenedInstance } from "@detent/store"
+import { boundedNameProblem, reservedPrefix } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -31,15 +33,11 @@ import { notInTransaction } from "../engine/TransactionGuard.ts"
 import { InstanceNotFound, noInstance, PreviewRefused, reached, type SequenceNotReached } from "../errors.ts"
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
 import { untilAnsweredBackoff } from "../runtime/untilAnswered.ts"
-import type { InstanceStatus } from "../store/Commit.ts"
-import { boundedNameProblem } from "../store/CommitCheck.ts"
-import type { OpenedInstance } from "../store/Journal.ts"
 import type { DelayedEvent } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
 import type { Reloaded } from "./InstanceContext.ts"
 import { continues } from "./LeaveReason.ts"
 import type { LiveInstance } from "./LiveInstance.ts"
-import { reservedPrefix } from "../store/ReservedIds.ts"
 import { isRemoved } from "./UnconfirmedCommits.ts"
 
 /** How many entries of a history are read at a time. */

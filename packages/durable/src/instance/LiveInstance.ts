@@ -54,6 +54,8 @@ import {
   stopped,
   type Tagged,
 } from "@detent/machine/internal"
+import type { Commit, InstanceKey, InstanceRecord, InstanceStanding, OpenedInstance, SnapshotRecord, TimerRecord } from "@detent/store"
+import { instanceName, isDeliveryId, isRaisedId } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -62,9 +64,6 @@ import type * as Schedule from "effect/Schedule"
 import type { HeldLock } from "../engine/InstanceLock.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { conflicts, record as count, eventsRefused, eventsRepeated, instancesGivenUp, within } from "../engine/Telemetry.ts"
-import type { Commit, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceRecord, InstanceStanding, OpenedInstance } from "../store/Journal.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "./CommitPipeline.ts"
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
 import { type DelayedEvent, delayedOf, type InstanceTimer, isDelayTimer, timersByName } from "./DelayedEvents.ts"
@@ -86,7 +85,6 @@ import {
   timersAfter,
 } from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
-import { isDeliveryId, isRaisedId } from "../store/ReservedIds.ts"
 import { isOwedTimer, raisedId, type SelfSentEvent } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import type { Moment } from "./SnapshotPolicy.ts"

@@ -1,8 +1,8 @@
 /** Decisions of an instance that wait to be stored. */
 import type { Request, SendError, Taken } from "@detent/machine"
 import { commandKey, type GroupNode, isTimerOf, type Node, type Tagged } from "@detent/machine/internal"
+import type { CommandRecord, EventRecord, InstanceKey } from "@detent/store"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
-import type { CommandRecord, EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { Codec } from "./Codec.ts"
 import { delayedChanges, delayNameOf, delayTimer, type InstanceTimer, isDelayTimer, noTimers } from "./DelayedEvents.ts"
 import type { Envelope } from "./Envelope.ts"

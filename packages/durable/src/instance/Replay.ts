@@ -4,10 +4,9 @@
  */
 import { type Beginning, EventReplayError, NewerVersion, type PersistenceFailed, type Request } from "@detent/machine"
 import { type Compiled, type Node, replay, type Tagged } from "@detent/machine/internal"
+import type { EventRecord, InstanceKey, JournalService, OpenedInstance } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { EventRecord, InstanceKey } from "../store/Commit.ts"
-import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { Codec, EventBody, StoredDelay, StoredMemory } from "./Codec.ts"
 import { type DelayedChange, type DelayedEvent, delayedAfter, delayedAtStart } from "./DelayedEvents.ts"
 import { entriesAfter, entriesRead, type GroupEntries, noEntries } from "./GroupEntries.ts"

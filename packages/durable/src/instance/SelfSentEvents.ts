@@ -6,8 +6,8 @@
  * handles the last of them removes it: if the process ends in between, the sweeper of any process finds the row and opens the instance.
  */
 import { type Chain, extendChain, type Tagged } from "@detent/machine/internal"
-import type { TimerRecord } from "../store/Commit.ts"
-import { isRaisedId, raisedPrefix } from "../store/ReservedIds.ts"
+import type { TimerRecord } from "@detent/store"
+import { isRaisedId, raisedPrefix } from "@detent/store/internal"
 import type { Envelope } from "./Envelope.ts"
 import { isTransient } from "./isTransient.ts"
 

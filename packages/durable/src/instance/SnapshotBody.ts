@@ -4,7 +4,7 @@
  * events.
  */
 import type { Chain, Tagged } from "@detent/machine/internal"
-import type { Json } from "../store/Commit.ts"
+import type { Json } from "@detent/store/internal"
 import type { Codec, StoredDelay, StoredMemory } from "./Codec.ts"
 import type { DelayedEvent } from "./DelayedEvents.ts"
 import { type GroupEntries, noEntries } from "./GroupEntries.ts"

@@ -11,11 +11,11 @@
  */
 import { PersistenceFailed, type SendError, SequenceConflict } from "@detent/machine"
 import type { ActorState } from "@detent/machine/internal"
+import type { EventRecord, InstanceKey } from "@detent/store"
+import { retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
-import { retryFailed } from "../runtime/retryFailed.ts"
-import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { Envelope } from "./Envelope.ts"
 import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
 import type { Pending, PendingEvent } from "./PendingEvent.ts"

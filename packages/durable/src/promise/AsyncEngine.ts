@@ -3,6 +3,7 @@
  * classes, thrown.
  */
 import type { Machine } from "@detent/machine"
+import type { InstancePage } from "@detent/store"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -17,7 +18,6 @@ import type { EngineOptions } from "../engine/EngineConfig.ts"
 import type { PurgeOptions } from "../engine/Retention.ts"
 import type { AnswerOf, HistoryEntry, Instance, SendOptions } from "../Instance.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
-import type { InstancePage } from "../store/Journal.ts"
 import { type AsyncInstance, asyncInstance } from "./AsyncInstance.ts"
 import { type AsyncWorkflows, asyncWorkflows, type KnownWorkflow } from "./AsyncWorkflows.ts"
 import { type DatabaseAddress, type Stores, storeAt } from "./Database.ts"

@@ -1,12 +1,13 @@
 /** The store of an engine for async code, from one address. */
+
+import type { StoreOpenError } from "@detent/store"
+import { MemoryStore } from "@detent/store"
+import { type Stores as DatabaseStores, databaseAt, storesIn } from "@detent/store/Database"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/sql/SqlClient"
-import { type Stores as DatabaseStores, databaseAt, storesIn } from "../Database.ts"
-import * as MemoryStore from "../MemoryStore.ts"
-import type { StoreOpenError } from "../store/StoreNotOpened.ts"
 
 /** `sqlite:PATH`, `postgres://USER:PASSWORD@HOST/NAME`, or `memory`, whose data ends with the process. */
 export type DatabaseAddress = "memory" | `sqlite:${string}` | `postgres://${string}` | `postgresql://${string}`

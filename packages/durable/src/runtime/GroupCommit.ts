@@ -3,16 +3,14 @@
  * delay; with 50 busy instances a flush contains about 50 commits, and one fsync serves all.
  */
 import { PersistenceFailed } from "@detent/machine"
+import type { Commit, CommitOutcome, JournalService } from "@detent/store"
+import { commandsEnqueued, faultsOf } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
-import { commandsEnqueued } from "../command/Enqueuer.ts"
 import { commitFailures, commitsStored, eventsStored, flushes } from "../engine/Telemetry.ts"
 import type { Pace } from "../engine/TimerHeap.ts"
-import type { Commit, CommitOutcome } from "../store/Commit.ts"
-import type { JournalService } from "../store/Journal.ts"
-import { faultsOf } from "./problemOf.ts"
 
 /** The most commits of a flush. More in one statement gain no throughput and cost latency. */
 const flushLimit = 500

@@ -11,14 +11,14 @@
  * Both modes are final: to hold the lease again, the owner acquires it again, under a newer token.
  */
 import { PersistenceFailed } from "@detent/machine"
+import type { Lease, LeaseResult, LeasesService } from "@detent/store"
+import { problemOf } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
-import type { Lease, LeaseResult, LeasesService } from "../store/Leases.ts"
-import { problemOf } from "./problemOf.ts"
 
 export interface LeaseRequest {
   readonly name: string

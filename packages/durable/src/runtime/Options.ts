@@ -1,7 +1,7 @@
 /** Checks of options. Each throws a `DefinitionError` for a value with which nothing could work, when the engine or worker is made. */
 import { DefinitionError } from "@detent/machine"
+import { boundedNameProblem } from "@detent/store/internal"
 import * as Duration from "effect/Duration"
-import { boundedNameProblem } from "../store/CommitCheck.ts"
 
 /** Returns the value of a numeric option. Throws if it is too small, or NaN, which would not limit anything. */
 export const atLeast = (least: number, option: string, value: number): number => {

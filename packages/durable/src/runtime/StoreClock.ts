@@ -5,9 +5,9 @@
  */
 import type { PersistenceFailed } from "@detent/machine"
 import { Environment } from "@detent/machine/internal"
+import type { JournalService } from "@detent/store"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { JournalService } from "../store/Journal.ts"
 
 /** Clocks that differ by less than this count as equal. */
 const toleranceMillis = 1000

@@ -4,11 +4,11 @@
  * process that dies ends by itself.
  */
 import type { PersistenceFailed } from "@detent/machine"
+import type { ClaimedTimer } from "@detent/store"
+import { Wakeup } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { ClaimedTimer } from "../store/Timers.ts"
-import { Wakeup } from "./Wakeup.ts"
 
 /** The result of one sweep. */
 export interface Sweep {

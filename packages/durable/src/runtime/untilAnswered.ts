@@ -1,8 +1,8 @@
 /** Repeats a request to a failing store, at most 2 seconds apart, until it answers. For callers that cannot continue without the answer. */
 import { PersistenceFailed } from "@detent/machine"
+import { retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { retryFailed } from "./retryFailed.ts"
 
 export const untilAnsweredBackoff = Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")])
 

@@ -2,13 +2,14 @@
  * Wakes executions whose durable clock is due. A sleeping execution is a row in the store and nothing in memory: the process has one
  * deadline, the next of all clocks, and one fiber that sleeps until then.
  */
+
+import type { ClaimedTimer, TimersService } from "@detent/store"
+import { problemOf } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { timersFired } from "../engine/Telemetry.ts"
-import { problemOf } from "../runtime/problemOf.ts"
 import { type Claimed, type Outcome, TimerSweep } from "../runtime/TimerSweep.ts"
-import type { ClaimedTimer, TimersService } from "../store/Timers.ts"
 import type { Executions } from "./Executions.ts"
 
 const batchSize = 500

@@ -5,12 +5,12 @@
  */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
+import type { Commit } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { conflicts } from "../engine/Telemetry.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "../instance/CommitPipeline.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
-import type { Commit } from "../store/Commit.ts"
 
 /** A commit that was sent, and its entries. */
 export interface SentFlight<Entry> {

@@ -6,13 +6,13 @@
  */
 import type { PersistenceFailed } from "@detent/machine"
 import { describe, type Environment } from "@detent/machine/internal"
+import type { Commit, InstanceKey } from "@detent/store"
+import { instanceName } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import { untilAnswered } from "../runtime/untilAnswered.ts"
-import type { Commit, InstanceKey } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
 import type { ActivityRun } from "./ActivityRun.ts"
 import { CommitResolution, type ResolutionOwner, type SentFlight } from "./CommitResolution.ts"
 import {

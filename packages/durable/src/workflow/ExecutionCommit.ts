@@ -1,7 +1,6 @@
 /** Events of an execution that are to be journaled, and their commit. */
 import type { PersistenceFailed } from "@detent/machine"
-import type { Commit, EventRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
-import type { OpenedInstance } from "../store/Journal.ts"
+import type { Commit, EventRecord, InstanceKey, OpenedInstance, TimerRecord } from "@detent/store"
 import { bodyOf, type ExecutionEvent, tagOf } from "./ExecutionEvent.ts"
 import { type ExecutionState, isAtWork, isEnded, type Phase, phaseAfter, statusOf } from "./ExecutionState.ts"
 

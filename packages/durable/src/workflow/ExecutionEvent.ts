@@ -2,7 +2,7 @@
  * The events of an execution. The tag of the record says what happened and to what, so that a history can be read without its
  * bodies (`Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`); the body has the rest.
  */
-import type { EventRecord, InstanceKey } from "../store/Commit.ts"
+import type { EventRecord, InstanceKey } from "@detent/store"
 import type { StoredExit } from "./StoredExit.ts"
 
 export type ExecutionEvent =

@@ -1,7 +1,6 @@
 /** The state of an execution, built from its events: which steps are done and need not be done again. Pure. */
-import type { InstanceKey, InstanceStatus } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
-import type { OpenedInstance } from "../store/Journal.ts"
+import type { InstanceKey, InstanceStatus, OpenedInstance } from "@detent/store"
+import { instanceName } from "@detent/store/internal"
 import { clockDeferred, type Ending, type ExecutionEvent, readOrigin } from "./ExecutionEvent.ts"
 import { type StoredExit, storedVoid } from "./StoredExit.ts"
 

@@ -7,13 +7,12 @@
  * so that executions of living nodes cost nothing and a scan ends however many executions change meanwhile.
  */
 import type { PersistenceFailed } from "@detent/machine"
+import type { InstanceRecord, KeyFilter } from "@detent/store"
+import { instanceName, Wakeup } from "@detent/store/internal"
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Random from "effect/Random"
-import { Wakeup } from "../runtime/Wakeup.ts"
-import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceRecord, KeyFilter } from "../store/Journal.ts"
 import { Execution } from "./Execution.ts"
 import type { Executions } from "./Executions.ts"
 

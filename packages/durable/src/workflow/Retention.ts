@@ -1,10 +1,9 @@
 /** Removes the journals of executions that have ended, after their retention. Their results stay. */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
+import type { InstanceCursor, InstanceKey, JournalService, OpenedInstance } from "@detent/store"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { InstanceKey } from "../store/Commit.ts"
-import type { InstanceCursor, JournalService, OpenedInstance } from "../store/Journal.ts"
 import { encodeSnapshot, isEnded, type Phase } from "./ExecutionState.ts"
 import { readResult } from "./Reading.ts"
 

@@ -2,6 +2,8 @@
  * One run of the body of a workflow, from its start to its result or to the point where it must wait. Steps whose results are stored
  * are not done again. A run that waits ends, and the next run starts at the beginning of the body.
  */
+
+import type { InstanceKey } from "@detent/store"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,7 +11,6 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Workflow from "effect/workflow/Workflow"
 import { type WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
-import type { InstanceKey } from "../store/Commit.ts"
 import { type CompensationLog, Compensations } from "./Compensations.ts"
 import type { Ending } from "./ExecutionEvent.ts"
 import type { ExecutionState } from "./ExecutionState.ts"

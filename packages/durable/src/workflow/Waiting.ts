@@ -1,6 +1,6 @@
 /** Callers that wait for executions to end: callers of `execute`, and executions that called others. */
-import type { InstanceKey } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
+import type { InstanceKey } from "@detent/store"
+import { instanceName } from "@detent/store/internal"
 import type { StoredExit } from "./StoredExit.ts"
 
 /** The answer to a waiting caller. */

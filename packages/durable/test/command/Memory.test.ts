@@ -1,4 +1,4 @@
-import * as MemoryStore from "../../src/MemoryStore.ts"
+import { MemoryStore } from "@detent/store"
 import { commandsConformance } from "../../testing/commandsConformance.ts"
 
 commandsConformance("memory", MemoryStore.layer)

@@ -1,4 +1,8 @@
 /** Direct handoff on PostgreSQL: a command that is enqueued where a worker waits is stored and claimed by one statement. */
+
+import { Commands } from "@detent/store"
+import * as PostgresStore from "@detent/store/PostgresStore"
+import { command, eventually, stored } from "@detent/store/testing/CommandKit"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -6,12 +10,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import * as Queues from "../../src/command/Queues.ts"
-import * as PostgresStore from "../../src/PostgresStore.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { command, eventually, stored } from "../../testing/command/CommandKit.ts"
 import { jobs, onStore, startWorker } from "../../testing/command/Working.ts"
-import { freshDatabase } from "../support/Postgres.ts"
 
 const queue = jobs("jobs")
 

@@ -1,8 +1,8 @@
 /** Laws of retry policies, rates and batch sizes, which decide when commands run. */
 import { RetryPolicy } from "@detent/machine"
+import { allowance, begun, opensIn, type Start } from "@detent/store/internal"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { allowance, begun, opensIn, type Start } from "../../src/command/QueueLimits.ts"
 import { nextSize } from "../../src/command/QueueState.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))

@@ -1,21 +1,20 @@
 /** How workers of other processes learn of commands on PostgreSQL. Their clocks stand still, so that they do not poll. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
+import type { Commands } from "@detent/store"
+import { CommandSignal } from "@detent/store"
+import { makeListener, notices } from "@detent/store/internal"
+import * as PgClient from "@detent/store/PgClient"
+import * as PostgresStore from "@detent/store/PostgresStore"
+import { eventually } from "@detent/store/testing/CommandKit"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
-import { CommandSignal } from "../../src/command/CommandSignal.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import * as Queues from "../../src/command/Queues.ts"
-import * as PgClient from "../../src/driver/PgClient.ts"
-import * as PostgresStore from "../../src/PostgresStore.ts"
-import { notices } from "../../src/postgres/notices.ts"
-import { makeListener } from "../../src/postgres/PgListener.ts"
-import type { Commands } from "../../src/store/Commands.ts"
-import { eventually } from "../../testing/command/CommandKit.ts"
 import { frozen, jobs, startWorker } from "../../testing/command/Working.ts"
-import { freshDatabase } from "../support/Postgres.ts"
 
 const queue = jobs("jobs")
 

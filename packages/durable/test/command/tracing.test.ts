@@ -1,9 +1,9 @@
 /** Each execution is a span where a tracer exports spans. */
 import { MemoryStore } from "@detent/durable"
+import { eventually } from "@detent/store/testing/CommandKit"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
-import { eventually } from "../../testing/command/CommandKit.ts"
 import { jobs, startWorker } from "../../testing/command/Working.ts"
 
 it.live("an execution is a span with its queue, key and attempt, where a tracer exports spans", () =>

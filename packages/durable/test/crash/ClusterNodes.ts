@@ -1,8 +1,8 @@
 /** Worker processes as the nodes of a cluster, each with an address of its own that it keeps when it is started again. */
 import * as Effect from "effect/Effect"
-import { freePort } from "../support/freePort.ts"
-import { scaled } from "../support/patience.ts"
-import { startProxy } from "./Proxy.ts"
+import { freePort } from "../../../store/test/support/freePort.ts"
+import { startProxy } from "../../../store/test/support/Proxy.ts"
+import { scaled } from "../../../store/test/support/patience.ts"
 
 const token = "a secret of the tests that is long enough"
 

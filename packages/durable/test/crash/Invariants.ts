@@ -1,9 +1,9 @@
 /** What must hold when the killing is over, proved from the tables. */
 import { setTimeout as sleep } from "node:timers/promises"
+import { Patience } from "../../../store/test/support/patience.ts"
 import { judgeAnswers, type Known, type Sent, stateText } from "../simulation/Answers.ts"
 import { judge } from "../simulation/Audit.ts"
 import { type Driven, driven } from "../simulation/Machines.ts"
-import { Patience } from "../support/patience.ts"
 import type { StoreAddress } from "./Protocol.ts"
 import { readTables, type Tables } from "./Tables.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"

@@ -1,9 +1,9 @@
 /** Clients that send to whichever worker is up, one event after the other, and send again what was not answered. */
 import { setTimeout as sleep } from "node:timers/promises"
+import { Patience } from "../../../store/test/support/patience.ts"
 import { type Answer, type Attempt, isOver, type Sent } from "../simulation/Answers.ts"
 import type { Chance } from "../simulation/Chance.ts"
 import { type Driven, driven } from "../simulation/Machines.ts"
-import { Patience } from "../support/patience.ts"
 import type { WorkerProcess } from "./WorkerProcess.ts"
 
 export interface LoadOptions {

@@ -1,8 +1,8 @@
 /** What the tables hold, read with plain SQL: nothing of the store is trusted. */
 import { DatabaseSync } from "node:sqlite"
+import * as PgClient from "@detent/store/PgClient"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import * as PgClient from "../../src/driver/PgClient.ts"
 import type { Stored } from "../simulation/Audit.ts"
 import type { StoreAddress } from "./Protocol.ts"
 

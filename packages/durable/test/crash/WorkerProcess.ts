@@ -3,9 +3,9 @@ import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import type { Tagged } from "@detent/machine/internal"
+import { until } from "../../../store/test/support/patience.ts"
+import { programOf } from "../../../store/test/support/programs.ts"
 import type { Answer, Sent } from "../simulation/Answers.ts"
-import { until } from "../support/patience.ts"
-import { programOf } from "../support/programs.ts"
 import type { FromWorker, Opening, ToWorker } from "./Protocol.ts"
 
 /** Stopping waits for the answers to what the worker has begun, in milliseconds of an idle machine. */

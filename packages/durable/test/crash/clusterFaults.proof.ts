@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freshDatabase } from "../support/Postgres.ts"
-import { startRestartable } from "../support/RestartableServer.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
+import { startRestartable } from "../../../store/test/support/RestartableServer.ts"
 import { clusterNodes, clusterNodesBehindProxies, lease, troubles } from "./ClusterNodes.ts"
 import { underLoad } from "./Run.ts"
 

@@ -1,6 +1,8 @@
 /** A process that requests commands and executes them, until it is killed. */
 import { flushCompileCache } from "node:module"
 import { type Commands, CommandWorker, Engine } from "@detent/durable"
+import * as PostgresStore from "@detent/store/PostgresStore"
+import * as SqliteStore from "@detent/store/SqliteStore"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,8 +12,6 @@ import * as Metric from "effect/Metric"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import { commandsLost } from "../../src/command/CommandMetrics.ts"
-import * as PostgresStore from "../../src/PostgresStore.ts"
-import * as SqliteStore from "../../src/SqliteStore.ts"
 import { E, errands, Letters, letters } from "./CommandMachine.ts"
 import type { FromCommandWorker, ToCommandWorker } from "./CommandProcess.ts"
 

@@ -1,8 +1,8 @@
 /** Worker processes killed with SIGKILL under load. `DETENT_CRASH_SEED` makes other choices. */
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freshDatabase } from "../support/Postgres.ts"
-import { freshFile } from "../support/Sqlite.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
+import { freshFile } from "../../../store/test/support/Sqlite.ts"
 import { eventsPerLife, type Killed, killRepeatedly } from "./Killing.ts"
 
 const seed = Number(process.env["DETENT_CRASH_SEED"] ?? 1)

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freshDatabase } from "../support/Postgres.ts"
-import { freshFile } from "../support/Sqlite.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
+import { freshFile } from "../../../store/test/support/Sqlite.ts"
 import { underLoad } from "./Run.ts"
 
 const hour = 3_600_000

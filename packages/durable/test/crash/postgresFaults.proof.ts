@@ -1,13 +1,13 @@
 /** Faults of PostgreSQL: restarts, lost connections, lost answers. */
 import { setTimeout as sleep } from "node:timers/promises"
+import * as PgClient from "@detent/store/PgClient"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import * as PgClient from "../../src/driver/PgClient.ts"
-import { freshDatabase } from "../support/Postgres.ts"
-import { startRestartable } from "../support/RestartableServer.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
+import { startProxy } from "../../../store/test/support/Proxy.ts"
+import { startRestartable } from "../../../store/test/support/RestartableServer.ts"
 import type { StoreAddress } from "./Protocol.ts"
-import { startProxy } from "./Proxy.ts"
 import { underLoad } from "./Run.ts"
 
 const postgres = (url: string): StoreAddress => ({ _tag: "Postgres", url })

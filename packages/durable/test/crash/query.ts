@@ -1,8 +1,8 @@
 /** Reads tables of a store past its engine, for proofs. Statements name the tables as PostgreSQL does: `detent.instances`. */
 import { DatabaseSync } from "node:sqlite"
+import * as PgClient from "@detent/store/PgClient"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import * as PgClient from "../../src/driver/PgClient.ts"
 import type { StoreAddress } from "./Protocol.ts"
 
 export type Row = Readonly<Record<string, unknown>>

@@ -1,15 +1,15 @@
 /** A disk without room. */
 import { Engine } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
+import * as SqliteStore from "@detent/store/SqliteStore"
 import { describe, expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as SqliteStore from "../../src/SqliteStore.ts"
+import { freshFile } from "../../../store/test/support/Sqlite.ts"
 import { judge } from "../simulation/Audit.ts"
 import { driven } from "../simulation/Machines.ts"
-import { freshFile } from "../support/Sqlite.ts"
 import { readTables } from "./Tables.ts"
 
 describe("a disk that is full", () => {

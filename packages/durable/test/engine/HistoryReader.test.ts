@@ -1,11 +1,11 @@
 /** States deep in a journal. */
 import { Event, Machine, State } from "@detent/machine"
+import { MemoryStore } from "@detent/store"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as MemoryStore from "../../src/MemoryStore.ts"
+import { sqliteLayer } from "../../../store/test/support/Sqlite.ts"
 import { makeKit } from "../../testing/engine/Rig.ts"
-import { sqliteLayer } from "../support/Sqlite.ts"
 
 const S = State({ Counting: { count: Schema.Int } })
 const E = Event({ Add: {} })

@@ -1,11 +1,11 @@
 /** What is kept, and in which form. */
 import { Event, Machine, Slot, State } from "@detent/machine"
+import type { Commit } from "@detent/store"
+import { MemoryStore } from "@detent/store"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as MemoryStore from "../../src/MemoryStore.ts"
-import type { Commit } from "../../src/store/Commit.ts"
 import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Counting: { count: Schema.Int } })

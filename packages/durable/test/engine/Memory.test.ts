@@ -1,4 +1,4 @@
-import * as MemoryStore from "../../src/MemoryStore.ts"
+import { MemoryStore } from "@detent/store"
 import { engineConformance } from "../../testing/index.ts"
 
 engineConformance("memory", MemoryStore.layer)

@@ -1,4 +1,5 @@
 import { Event, Machine, State } from "@detent/machine"
+import { MemoryStore } from "@detent/store"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -6,7 +7,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Engine } from "../../src/Engine.ts"
-import * as MemoryStore from "../../src/MemoryStore.ts"
 
 const S = State({ Open: { count: Schema.Int }, Closed: {} })
 const E = Event({ Add: { by: Schema.Int }, Close: {} })

@@ -1,15 +1,15 @@
 /** A PostgreSQL that is stopped: callers wait for it until the store timeout, whether their instance is in memory or not. */
 import { PersistenceFailed } from "@detent/machine"
+import * as PostgresStore from "@detent/store/PostgresStore"
 import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import { type RestartableServer, startRestartable } from "../../../store/test/support/RestartableServer.ts"
 import { Engine, type EngineService } from "../../src/Engine.ts"
-import * as PostgresStore from "../../src/PostgresStore.ts"
 import { E, Job, S } from "../../testing/engine/Machines.ts"
-import { type RestartableServer, startRestartable } from "../support/RestartableServer.ts"
 
 /** One call of each kind, of instances that are not in memory and of one that is. */
 const calls = (engine: EngineService, run: string): Effect.Effect<Record<string, Effect.Effect<unknown, unknown>>, unknown> =>

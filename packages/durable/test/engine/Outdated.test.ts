@@ -1,5 +1,6 @@
 /** Two engines over one store, without locks: what one remembers may be what the other has left behind. */
 import { Event, Machine, State } from "@detent/machine"
+import { MemoryStore } from "@detent/store"
 import { expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,7 +9,6 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Engine } from "../../src/Engine.ts"
-import * as MemoryStore from "../../src/MemoryStore.ts"
 import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Idle: {}, Busy: { count: Schema.Int } })

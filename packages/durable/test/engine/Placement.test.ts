@@ -1,5 +1,6 @@
 /** A node that was frozen past its lease notices that before anything that it runs continues. */
 import { Event, Machine, State } from "@detent/machine"
+import { Journal, Leases, MemoryStore } from "@detent/store"
 import { expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,9 +9,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Engine } from "../../src/Engine.ts"
 import { nodeLeasePrefix, Placement } from "../../src/engine/Placement.ts"
-import * as MemoryStore from "../../src/MemoryStore.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import { Leases } from "../../src/store/Leases.ts"
 
 /** Blocks the thread, as SIGSTOP does. */
 const freeze = (millis: number) => Effect.sync(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis))

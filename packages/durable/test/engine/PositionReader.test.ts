@@ -1,13 +1,12 @@
 import { PersistenceFailed } from "@detent/machine"
 import { Environment } from "@detent/machine/internal"
+import type { InstanceKey, InstanceStanding } from "@detent/store"
 import { assert, it } from "@effect/vitest"
 import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { makePositionReader } from "../../src/engine/PositionReader.ts"
-import type { InstanceKey } from "../../src/store/Commit.ts"
-import type { InstanceStanding } from "../../src/store/Journal.ts"
 
 const key = (id: string): InstanceKey => ({ machine: "order", id })
 const standing = (id: string): InstanceStanding => ({ sequence: id.length, status: "running" })

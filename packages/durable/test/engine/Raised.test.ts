@@ -1,9 +1,9 @@
 /** An event a machine sends itself is owed from the moment its sender is stored, whatever happens to the process. */
 import { Event, Machine, State } from "@detent/machine"
+import { MemoryStore } from "@detent/store"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as MemoryStore from "../../src/MemoryStore.ts"
 import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Idle: {}, Counting: { count: Schema.Int } })

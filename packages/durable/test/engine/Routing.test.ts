@@ -1,6 +1,7 @@
 /** An engine whose instances are divided between nodes, with a test in the place of the other nodes. */
 import { Event, Machine, State } from "@detent/machine"
 import { compiledOf } from "@detent/machine/internal"
+import { Journal, MemoryStore } from "@detent/store"
 import { describe, expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -13,8 +14,6 @@ import { Engine } from "../../src/Engine.ts"
 import { Placement, type PlacementService } from "../../src/engine/Placement.ts"
 import type { Receiver, RemoteAnswer, RemoteRequest, Routing } from "../../src/engine/Routing.ts"
 import { Codec } from "../../src/instance/Codec.ts"
-import * as MemoryStore from "../../src/MemoryStore.ts"
-import { Journal } from "../../src/store/Journal.ts"
 import { E, Job, S } from "../../testing/engine/Machines.ts"
 import { outage, StoreProbe } from "../../testing/engine/StoreProbe.ts"
 

@@ -1,4 +1,4 @@
+import { sqliteLayer } from "../../../store/test/support/Sqlite.ts"
 import { engineConformance } from "../../testing/index.ts"
-import { sqliteLayer } from "../support/Sqlite.ts"
 
 engineConformance("SQLite", sqliteLayer)

@@ -5,9 +5,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import { SqlClient } from "effect/sql/SqlClient"
+import { postgresLayer } from "../../../store/test/support/Postgres.ts"
+import { sqliteLayer } from "../../../store/test/support/Sqlite.ts"
 import { Engine } from "../../src/Engine.ts"
-import { postgresLayer } from "../support/Postgres.ts"
-import { sqliteLayer } from "../support/Sqlite.ts"
 
 const S = State({ Kept: {}, Working: {} })
 const E = Event({ Work: {} })

@@ -1,5 +1,6 @@
 /** Deadlines in memory: each fires once, when it is due, at the pace at which they can be taken. */
 import { Environment } from "@detent/machine/internal"
+import type { TimerRecord } from "@detent/store"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import type * as Context from "effect/Context"
@@ -9,7 +10,6 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { type DueTimer, type Pace, TimerHeap } from "../../src/engine/TimerHeap.ts"
 import { TimerScheduler } from "../../src/engine/TimerScheduler.ts"
-import type { TimerRecord } from "../../src/store/Commit.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 

@@ -1,11 +1,11 @@
 /** The spans of an engine, and what they leave out. */
 import { Event, Machine, Slot, State, stay } from "@detent/machine"
+import { MemoryStore } from "@detent/store"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
-import * as MemoryStore from "../../src/MemoryStore.ts"
 import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Open: { card: Schema.String }, Paid: { card: Schema.String }, Late: {} })

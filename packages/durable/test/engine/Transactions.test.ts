@@ -6,9 +6,9 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
+import { postgresLayer } from "../../../store/test/support/Postgres.ts"
+import { sqliteLayer } from "../../../store/test/support/Sqlite.ts"
 import { Engine } from "../../src/Engine.ts"
-import { postgresLayer } from "../support/Postgres.ts"
-import { sqliteLayer } from "../support/Sqlite.ts"
 
 const S = State({ Open: { n: Schema.Number }, Closed: {} })
 const E = Event({ Add: {}, Close: {}, Count: Event.reply({}, Schema.Number) })

@@ -1,5 +1,6 @@
 /** Commands that wait for a machine which no process has registered. */
 import { Event, Machine, Slot, State } from "@detent/machine"
+import { MemoryStore } from "@detent/store"
 import { expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -8,7 +9,6 @@ import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
 import { Engine } from "../../src/Engine.ts"
 import type { EngineOptions } from "../../src/engine/EngineConfig.ts"
-import * as MemoryStore from "../../src/MemoryStore.ts"
 
 const S = State({ Open: {} })
 const E = Event({ Ask: {} })

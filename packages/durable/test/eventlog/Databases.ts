@@ -1,15 +1,15 @@
 /** The databases on which domain events are tested: a SQLite file and a PostgreSQL database of the test. */
 import { randomBytes } from "node:crypto"
+import * as PgClient from "@detent/store/PgClient"
+import * as SqliteClient from "@detent/store/SqliteClient"
 import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import * as PgClient from "../../src/driver/PgClient.ts"
-import * as SqliteClient from "../../src/driver/SqliteClient.ts"
-import { freshDatabase } from "../support/Postgres.ts"
-import { freshFile } from "../support/Sqlite.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
+import { freshFile } from "../../../store/test/support/Sqlite.ts"
 
 export type DatabaseAddress = { readonly _tag: "Sqlite"; readonly filename: string } | { readonly _tag: "Postgres"; readonly url: string }
 

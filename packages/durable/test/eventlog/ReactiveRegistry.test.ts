@@ -8,9 +8,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Stream from "effect/Stream"
+import { within } from "../../../store/test/support/patience.ts"
 import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import { layerReactiveRegistry } from "../../src/eventlog/ReactiveRegistry.ts"
-import { within } from "../support/patience.ts"
 
 const away = new EventJournalError({ method: "position", cause: new Error("the database is away") })
 

@@ -1,5 +1,6 @@
 /** How processes learn of each other's events on PostgreSQL without polling. */
 
+import * as PgClient from "@detent/store/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,10 +10,9 @@ import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
-import * as PgClient from "../../src/driver/PgClient.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
-import { freshDatabase } from "../support/Postgres.ts"
 
 const open = (url: string, maxConnections: number, options: SqlEventJournal.JournalOptions = {}) =>
   Effect.flatMap(Effect.scope, (scope) =>

@@ -1,15 +1,16 @@
 /** The background loops of a journal outlive defects. */
+
+import { LoopHealth } from "@detent/store"
+import { eventually } from "@detent/store/testing/CommandKit"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Logger from "effect/Logger"
+import { freshFile } from "../../../store/test/support/Sqlite.ts"
 import { makeFollower } from "../../src/eventlog/JournalFollower.ts"
 import { newEntry } from "../../src/eventlog/JournalLayer.ts"
 import { openJournal } from "../../src/eventlog/OpenJournal.ts"
 import { Tail } from "../../src/eventlog/Tail.ts"
-import { LoopHealth } from "../../src/runtime/BackgroundLoop.ts"
-import { eventually } from "../../testing/command/CommandKit.ts"
-import { freshFile } from "../support/Sqlite.ts"
 import { clientOf } from "./Databases.ts"
 
 it.live("147 a journal whose store throws is followed again afterwards: one warning, and listed as down meanwhile", () =>

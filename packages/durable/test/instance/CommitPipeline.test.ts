@@ -1,12 +1,11 @@
 import { PersistenceFailed } from "@detent/machine"
 import { Environment } from "@detent/machine/internal"
+import type { Commit, CommitOutcome, JournalService } from "@detent/store"
 import { expect, it } from "@effect/vitest"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { CommitPipeline } from "../../src/instance/CommitPipeline.ts"
 import { GroupCommit } from "../../src/runtime/GroupCommit.ts"
-import type { Commit, CommitOutcome } from "../../src/store/Commit.ts"
-import type { JournalService } from "../../src/store/Journal.ts"
 import { CommitResolution, type ResolutionOwner, type SentFlight } from "../../src/workflow/CommitResolution.ts"
 
 type Answer = "store" | "conflict" | "fail before storing" | "fail after storing"

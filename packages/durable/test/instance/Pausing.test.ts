@@ -1,5 +1,6 @@
 /** An instance that waits after a failure of the store continues, whatever the clock says when its wait is over. */
 import { Event, Machine, PersistenceFailed, State } from "@detent/machine"
+import { Journal, MemoryStore } from "@detent/store"
 import { expect, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -7,8 +8,6 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Engine } from "../../src/Engine.ts"
-import * as MemoryStore from "../../src/MemoryStore.ts"
-import { Journal } from "../../src/store/Journal.ts"
 
 const S = State({ Idle: {}, Waiting: {}, Done: {} })
 const E = Event({ Go: {}, Add: {} })

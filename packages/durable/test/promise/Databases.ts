@@ -3,9 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { onTestFinished } from "vitest"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
+import { freshFile } from "../../../store/test/support/Sqlite.ts"
 import type { DatabaseAddress } from "../../src/promise.ts"
-import { freshDatabase } from "../support/Postgres.ts"
-import { freshFile } from "../support/Sqlite.ts"
 
 export const kinds = ["memory", "SQLite", "PostgreSQL"] as const
 

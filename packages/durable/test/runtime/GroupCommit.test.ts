@@ -1,12 +1,12 @@
 /** How commits gather while others are on their way to the store. */
+
+import type { Commit, CommitOutcome, JournalService } from "@detent/store"
+import { commit as commitOf, stored } from "@detent/store/testing/samples"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { type CommitSource, GroupCommit } from "../../src/runtime/GroupCommit.ts"
-import type { Commit, CommitOutcome } from "../../src/store/Commit.ts"
-import type { JournalService } from "../../src/store/Journal.ts"
-import { commit as commitOf, stored } from "../../testing/samples.ts"
 
 /** A group commit over a store that answers a flush when the test says so. */
 const held = Effect.gen(function* () {

@@ -1,12 +1,11 @@
+import { Leases, MemoryStore } from "@detent/store"
 import { expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
-import * as MemoryStore from "../../src/MemoryStore.ts"
 import { LeaseHolder } from "../../src/runtime/LeaseHolder.ts"
-import { Leases } from "../../src/store/Leases.ts"
 
 const request = { name: "x", owner: "me", millis: 300 }
 

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { describe, expect, it } from "@effect/vitest"
+import { unless } from "../../../store/test/support/skipping.ts"
 import { hasEnded, processName } from "../../src/runtime/ProcessName.ts"
-import { unless } from "../support/skipping.ts"
 
 const nameOf = (pid: number, start?: string) => {
   const [prefix, host, , started, ending] = processName("x").split(".")

@@ -1,10 +1,10 @@
+import type { ClaimedTimer } from "@detent/store"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
 import { type Outcome, TimerSweep, type TimerSweepOptions } from "../../src/runtime/TimerSweep.ts"
-import type { ClaimedTimer } from "../../src/store/Timers.ts"
 
 /** Timers in memory: those that are due are claimed in the order of their deadlines. */
 const sweeping = (dues: Array<number>, options: Partial<TimerSweepOptions> = {}) =>

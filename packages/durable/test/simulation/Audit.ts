@@ -3,13 +3,13 @@
  * commands must be what follows from them. The engine has no part in it.
  */
 import { begin, type Compiled, compiledOf, decide, type Node, type Tagged } from "@detent/machine/internal"
+import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "@detent/store"
 import type { Codec, EventBody } from "../../src/instance/Codec.ts"
 import { type DelayedEvent, delayedAfter, delayedChanges, delayTimerOf } from "../../src/instance/DelayedEvents.ts"
 import { noEntries } from "../../src/instance/GroupEntries.ts"
 import { entersState } from "../../src/instance/PendingEvent.ts"
 import { isOwedTimer } from "../../src/instance/SelfSentEvents.ts"
 import { encodeSnapshot } from "../../src/instance/SnapshotBody.ts"
-import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../../src/store/Commit.ts"
 import { type AnyMachine, codecOf } from "./Machines.ts"
 
 /** One instance as it is stored, whatever the store. */

@@ -1,8 +1,7 @@
 /** Runs one schedule from beginning to end, and then lets the world heal. */
 import { RetryPolicy } from "@detent/machine"
 import { compiledOf, decide } from "@detent/machine/internal"
-import { findInstance } from "../../src/memory/MemoryState.ts"
-import { memoryCommit } from "../../src/memory/memoryCommit.ts"
+import { findInstance, memoryCommit } from "@detent/store/internal"
 import { judge, type Stored } from "./Audit.ts"
 import { Chance } from "./Chance.ts"
 import { Clients } from "./Client.ts"

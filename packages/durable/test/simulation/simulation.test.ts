@@ -3,8 +3,9 @@
  *
  *     DETENT_SIMULATION_SEED=17 npm test -- simulation    one schedule again
  */
+
+import type { MemoryState } from "@detent/store/internal"
 import { describe, expect, it } from "@effect/vitest"
-import type { MemoryState } from "../../src/memory/MemoryState.ts"
 import { explore } from "./Explore.ts"
 import type { Mistake } from "./FaultyStore.ts"
 import { randomSchedules, range, run } from "./randomSchedules.ts"

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { clusterNodes, lease, proxyTo } from "../crash/ClusterNodes.ts"
 import { underLoad } from "../crash/Run.ts"
-import { freshDatabase } from "../support/Postgres.ts"
 
 describe("nodes of a cluster under load", () => {
   it.live(

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { clusterNodes, lease, proxyTo } from "../crash/ClusterNodes.ts"
 import { underLoad } from "../crash/Run.ts"
 import { Chance } from "../simulation/Chance.ts"
-import { freshDatabase } from "../support/Postgres.ts"
 
 const rounds = 8
 

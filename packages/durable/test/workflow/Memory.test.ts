@@ -1,4 +1,4 @@
-import * as MemoryStore from "../../src/MemoryStore.ts"
+import { MemoryStore } from "@detent/store"
 import { workflowConformance } from "../../testing/workflow/WorkflowConformance.ts"
 
 workflowConformance("memory", MemoryStore.layer)

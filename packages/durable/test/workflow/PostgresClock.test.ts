@@ -5,8 +5,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as DurableClock from "effect/workflow/DurableClock"
 import * as Workflow from "effect/workflow/Workflow"
+import { postgresSchemaLayer } from "../../../store/test/support/Postgres.ts"
 import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
-import { postgresSchemaLayer } from "../support/Postgres.ts"
 
 const hour = 3_600_000
 const Nap = Workflow.make("Nap", { payload: {}, idempotencyKey: () => "nap" })

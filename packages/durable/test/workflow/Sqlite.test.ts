@@ -1,4 +1,4 @@
+import { sqliteLayer } from "../../../store/test/support/Sqlite.ts"
 import { workflowConformance } from "../../testing/workflow/WorkflowConformance.ts"
-import { sqliteLayer } from "../support/Sqlite.ts"
 
 workflowConformance("SQLite", sqliteLayer)

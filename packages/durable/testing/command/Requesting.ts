@@ -1,5 +1,7 @@
 /** A machine that requests effects, and engines that execute them. */
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
+import { Journal } from "@detent/store"
+import type { StoreServices } from "@detent/store/testing/CommandKit"
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -9,8 +11,6 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { Engine, type EngineService } from "../../src/Engine.ts"
 import type { EngineOptions } from "../../src/engine/EngineConfig.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import type { StoreServices } from "./CommandKit.ts"
 import { brisk } from "./Working.ts"
 
 export class Declined extends Schema.TaggedError<Declined>()("Declined", { reason: Schema.String }) {}

@@ -1,5 +1,6 @@
 /** Workers for tests: on a clock that can stand still, and on a store that can fail. */
 import { PersistenceFailed } from "@detent/machine"
+import { Commands, type CommandsService } from "@detent/store"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,7 +11,6 @@ import * as Scope from "effect/Scope"
 import * as CommandQueue from "../../src/command/CommandQueue.ts"
 import * as CommandWorker from "../../src/command/CommandWorker.ts"
 import type { WorkerOptions } from "../../src/command/WorkerConfig.ts"
-import { Commands, type CommandsService } from "../../src/store/Commands.ts"
 
 /** Short enough for a test, long enough for a slow store. */
 export const brisk: WorkerOptions = { claimDuration: "2 seconds", pollInterval: "100 millis", drainTimeout: "2 seconds" }

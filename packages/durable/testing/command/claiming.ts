@@ -1,10 +1,6 @@
 /** Claims: which commands they take, how long they last, and what they allow. */
-import { assert } from "@effect/vitest"
-import * as Clock from "effect/Clock"
-import * as Effect from "effect/Effect"
-import { Commands } from "../../src/store/Commands.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import { commit, freshKey } from "../samples.ts"
+
+import { Commands, Journal } from "@detent/store"
 import {
   claim,
   claimNames,
@@ -17,7 +13,11 @@ import {
   freshName,
   stored,
   type Topic,
-} from "./CommandKit.ts"
+} from "@detent/store/testing/CommandKit"
+import { commit, freshKey } from "@detent/store/testing/samples"
+import { assert } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => String(index))
 

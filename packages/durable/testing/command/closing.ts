@@ -1,11 +1,11 @@
 /** Commands of an engine that is about to close, and of one that closes while instances postpone the events of their results. */
 import { Event, Machine, Slot, State } from "@detent/machine"
+import { countsOf, eventually, freshName, type Topic } from "@detent/store/testing/CommandKit"
 import { assert } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
-import { countsOf, eventually, freshName, type Topic } from "./CommandKit.ts"
 import { journaled, openEngine } from "./Requesting.ts"
 
 const S = State({ Open: { paid: Schema.Int }, Locked: { paid: Schema.Int } })

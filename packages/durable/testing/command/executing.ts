@@ -1,18 +1,12 @@
 /** How workers execute: verdicts, retries, timeouts and crashes of handlers, none of which stops the worker. */
 import { CommandResult, RetryPolicy } from "@detent/machine"
+import { Commands } from "@detent/store"
+import { commandsEnqueued } from "@detent/store/internal"
+import { alone, countsOf, eventually, freshName, stored, type Topic } from "@detent/store/testing/CommandKit"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import {
-  commandsCompleted,
-  commandsFailed,
-  commandsLost,
-  commandsRetried,
-  commandsSkipped,
-} from "../../src/command/CommandMetrics.ts"
-import { commandsEnqueued } from "../../src/command/Enqueuer.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { alone, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
+import { commandsCompleted, commandsFailed, commandsLost, commandsRetried, commandsSkipped } from "../../src/command/CommandMetrics.ts"
 import { frozen, jobs, startWorker } from "./Working.ts"
 
 const over = (queue: string, total: number) =>

@@ -1,11 +1,6 @@
 /** Verdicts on claimed commands, dead letters, and purging. */
-import { assert } from "@effect/vitest"
-import * as Clock from "effect/Clock"
-import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as DeadLetters from "../../src/command/DeadLetters.ts"
-import * as Retention from "../../src/command/Retention.ts"
-import { Commands } from "../../src/store/Commands.ts"
+
+import { Commands } from "@detent/store"
 import {
   alone,
   claim,
@@ -19,7 +14,13 @@ import {
   freshName,
   stored,
   type Topic,
-} from "./CommandKit.ts"
+} from "@detent/store/testing/CommandKit"
+import { assert } from "@effect/vitest"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as DeadLetters from "../../src/command/DeadLetters.ts"
+import * as Retention from "../../src/command/Retention.ts"
 
 export const finishing: Topic = (it) => {
   it.effect("115 a retryable failure is pending at its retry time, a permanent one is failed", () =>

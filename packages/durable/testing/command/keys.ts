@@ -1,12 +1,13 @@
 /** Idempotency keys are unique within their queue. */
+
+import { Commands } from "@detent/store"
+import { command, countsOf, enqueue, eventually, freshName, stored, type Topic } from "@detent/store/testing/CommandKit"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as CommandQueue from "../../src/command/CommandQueue.ts"
 import * as DeadLetters from "../../src/command/DeadLetters.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { command, countsOf, enqueue, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
 import { jobs, startWorker } from "./Working.ts"
 
 export const keys: Topic = (it) => {

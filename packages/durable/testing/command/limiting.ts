@@ -1,10 +1,11 @@
 /** Paused and limited queues, across workers. */
+
+import { Commands } from "@detent/store"
+import { claim, claimNames, command, completed, enqueue, eventually, finish, freshName, type Topic } from "@detent/store/testing/CommandKit"
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Queues from "../../src/command/Queues.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { claim, claimNames, command, completed, enqueue, eventually, finish, freshName, type Topic } from "./CommandKit.ts"
 
 const many = (queue: string, count: number) => enqueue(...Array.from({ length: count }, (_, index) => command(queue, `${index}`)))
 

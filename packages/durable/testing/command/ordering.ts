@@ -1,12 +1,12 @@
 /** Ordered commands of one instance follow each other at once: no worker polls in these tests. */
 import { RetryPolicy } from "@detent/machine"
+import { Journal } from "@detent/store"
+import { countsOf, eventually, freshName, type Topic } from "@detent/store/testing/CommandKit"
+import { commit, freshKey } from "@detent/store/testing/samples"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as DeadLetters from "../../src/command/DeadLetters.ts"
 import type { WorkerOptions } from "../../src/command/WorkerConfig.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import { commit, freshKey } from "../samples.ts"
-import { countsOf, eventually, freshName, type Topic } from "./CommandKit.ts"
 import { E, openEngine, purchase } from "./Requesting.ts"
 import { jobs, startWorker } from "./Working.ts"
 

@@ -1,5 +1,7 @@
 /** Workers on a store that throws, fails, or undoes what conflicts with others. */
 import { PersistenceFailed } from "@detent/machine"
+import { Commands, LoopHealth } from "@detent/store"
+import { countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "@detent/store/testing/CommandKit"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -9,9 +11,6 @@ import * as Option from "effect/Option"
 import { DeadlockError, SqlError } from "effect/sql/SqlError"
 import { commandStoreFailures } from "../../src/command/CommandMetrics.ts"
 import * as CommandWorker from "../../src/command/CommandWorker.ts"
-import { LoopHealth } from "../../src/runtime/BackgroundLoop.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "./CommandKit.ts"
 import { E, openEngine, purchase } from "./Requesting.ts"
 import { brisk, jobs, onStore, startWorker } from "./Working.ts"
 

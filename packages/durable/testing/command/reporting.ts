@@ -1,11 +1,11 @@
 /** The report of stored commands, and which machines have commands that no process executes. */
+
+import { Commands, Journal } from "@detent/store"
+import { claim, claimNames, command, completed, enqueue, eventually, finish, freshName, type Topic } from "@detent/store/testing/CommandKit"
+import { commit, freshKey } from "@detent/store/testing/samples"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { commandReport } from "../../src/command/StoredCommandReport.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import { commit, freshKey } from "../samples.ts"
-import { claim, claimNames, command, completed, enqueue, eventually, finish, freshName, type Topic } from "./CommandKit.ts"
 
 export const reporting: Topic = (it) => {
   it.effect("133 the command report: counts by status, flow by kind, and the list by instance", () =>

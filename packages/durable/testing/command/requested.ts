@@ -1,5 +1,7 @@
 /** Commands that instances request: executed by their engine after the commit, with results that come back as events. */
 import { CommandResult, type Inspection, RetryPolicy } from "@detent/machine"
+import { Commands } from "@detent/store"
+import { alone, claim, countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "@detent/store/testing/CommandKit"
 import { assert } from "@effect/vitest"
 import * as DateTime from "effect/DateTime"
 import * as Deferred from "effect/Deferred"
@@ -7,8 +9,6 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import { commandEventsRefused } from "../../src/command/CommandMetrics.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { alone, claim, countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "./CommandKit.ts"
 import { Declined, E, journaled, openEngine, purchase, S } from "./Requesting.ts"
 
 const ended = (queue: string, counts: { readonly [status: string]: number }) =>

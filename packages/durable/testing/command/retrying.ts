@@ -1,5 +1,7 @@
 /** Dead letters: what is kept and logged of them, and which events the instance takes when they are retried. */
 import { CommandResult, Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
+import { Commands } from "@detent/store"
+import { alone, countsOf, eventually, freshName, stored, type Topic } from "@detent/store/testing/CommandKit"
 import { assert } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -8,8 +10,6 @@ import * as Schema from "effect/Schema"
 import * as DeadLetters from "../../src/command/DeadLetters.ts"
 import { lineLimit } from "../../src/command/FailureLog.ts"
 import { Engine } from "../../src/Engine.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { alone, countsOf, eventually, freshName, stored, type Topic } from "./CommandKit.ts"
 import { journaled, openEngine } from "./Requesting.ts"
 import { jobs, onStore, startWorker } from "./Working.ts"
 

@@ -1,4 +1,7 @@
 /** Workers side by side, workers that stop, and stores that fail them. */
+
+import { Commands } from "@detent/store"
+import { claim, countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "@detent/store/testing/CommandKit"
 import { assert } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -7,8 +10,6 @@ import * as Metric from "effect/Metric"
 import { commandStoreFailures } from "../../src/command/CommandMetrics.ts"
 import * as Queues from "../../src/command/Queues.ts"
 import { processName } from "../../src/runtime/ProcessName.ts"
-import { Commands } from "../../src/store/Commands.ts"
-import { claim, countsOf, eventually, freshName, stored, type Topic, withOwnMetrics } from "./CommandKit.ts"
 import { jobs, onStore, outage, startWorker } from "./Working.ts"
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => ({ payload: { name: `${index}` } }))

@@ -1,12 +1,23 @@
 /** Enqueuing and lookup. */
+
+import { Commands, Journal } from "@detent/store"
+import {
+  claim,
+  claimNames,
+  command,
+  completed,
+  countsOf,
+  enqueue,
+  finish,
+  freshName,
+  stored,
+  type Topic,
+} from "@detent/store/testing/CommandKit"
+import { commit, freshKey } from "@detent/store/testing/samples"
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { Commands } from "../../src/store/Commands.ts"
-import { Journal } from "../../src/store/Journal.ts"
-import { commit, freshKey } from "../samples.ts"
-import { claim, claimNames, command, completed, countsOf, enqueue, finish, freshName, stored, type Topic } from "./CommandKit.ts"
 
 export const storing: Topic = (it, { inTransaction }) => {
   it.effect("110 an enqueued command is pending, with no attempts", () =>

@@ -3,7 +3,7 @@
  *
  *     engineConformance("SQLite", sqliteLayer)
  */
-import type { StoreLayer } from "../StoreHooks.ts"
+import type { StoreLayer } from "@detent/store/testing"
 import { bulk } from "./bulk.ts"
 import { closing } from "./closing.ts"
 import { conflicting } from "./conflicting.ts"

@@ -2,12 +2,11 @@
  * The requests that a store has not answered yet. A database answers in real time: a test clock that is advanced while it does
  * would end the request by a deadline of the engine that no real store would miss.
  */
+
+import { Journal, Leases, Timers } from "@detent/store"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { Journal } from "../../src/store/Journal.ts"
-import { Leases } from "../../src/store/Leases.ts"
-import { Timers } from "../../src/store/Timers.ts"
 import type { Store } from "./StoreProbe.ts"
 
 /** Sleeps in real time, also under a test clock. */

@@ -1,4 +1,8 @@
 /** What a test of the engine stands on: one store, any number of engines over it, and time. */
+
+import type { EventRecord, InstanceKey, TimerRecord } from "@detent/store"
+import { type InstanceRecord, Journal, type JournalService, Leases, type LeasesService, Timers, type TimersService } from "@detent/store"
+import type { StoreLayer } from "@detent/store/testing"
 import { describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -12,11 +16,6 @@ import * as TestClock from "effect/testing/TestClock"
 import { Engine, type EngineService } from "../../src/Engine.ts"
 import type { EngineOptions } from "../../src/engine/EngineConfig.ts"
 import { InstanceLock, type InstanceLockService, type LockConfig } from "../../src/engine/InstanceLock.ts"
-import type { EventRecord, InstanceKey, TimerRecord } from "../../src/store/Commit.ts"
-import { type InstanceRecord, Journal, type JournalService } from "../../src/store/Journal.ts"
-import { Leases, type LeasesService } from "../../src/store/Leases.ts"
-import { Timers, type TimersService } from "../../src/store/Timers.ts"
-import type { StoreLayer } from "../StoreHooks.ts"
 import { liveSleep, PendingRequests } from "./PendingRequests.ts"
 import { type Store, StoreProbe } from "./StoreProbe.ts"
 

@@ -1,18 +1,20 @@
 /** A hand between an engine and its store: counts what is asked, and lets a test fail it, delay it or cut it off. */
 import { PersistenceFailed } from "@detent/machine"
-import * as Context from "effect/Context"
-import * as Effect from "effect/Effect"
-import type { Commit, CommitOutcome, InstanceKey } from "../../src/store/Commit.ts"
+import type { Commit, CommitOutcome, InstanceKey } from "@detent/store"
 import {
+  type ClaimedTimer,
+  type ClaimRequest,
   type InstancePage,
   type InstanceRecord,
   Journal,
   type KeyFilter,
+  Leases,
   type OpenedInstance,
-  type TakenOver,
-} from "../../src/store/Journal.ts"
-import { Leases } from "../../src/store/Leases.ts"
-import { type ClaimedTimer, type ClaimRequest, Timers } from "../../src/store/Timers.ts"
+  Timers,
+} from "@detent/store"
+import type { TakenOver } from "@detent/store/internal"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 
 export type Store = Context.Context<Journal | Timers | Leases>
 export type Outcomes = Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>

@@ -1,10 +1,10 @@
 /** State work runs on one node, and always on one. */
 import { Machine, type PersistenceFailed } from "@detent/machine"
+import type { TakenOver } from "@detent/store/internal"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { TakenOver } from "../../src/store/Journal.ts"
 import { Call, E, Job, S, T } from "./Machines.ts"
 import type { Kit, Rig } from "./Rig.ts"
 import { outage, StoreProbe } from "./StoreProbe.ts"

@@ -1,10 +1,11 @@
 /** Placement by leases: which node is alive, how a dead one is buried, and what a node does that lost its lease. */
+
+import type { Commit, Fence } from "@detent/store"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { type LeasePlacementOptions, Placement, type PlacementService } from "../../src/engine/Placement.ts"
-import type { Commit, Fence } from "../../src/store/Commit.ts"
 import type { Kit, Rig } from "./Rig.ts"
 import { outage, StoreProbe } from "./StoreProbe.ts"
 

@@ -1,4 +1,8 @@
 /** The fixture of a test of Effect workflows: one store, any number of nodes on it that run the same workflows, and time. */
+
+import type { TimerRecord } from "@detent/store"
+import { type InstanceRecord, Journal, type JournalService } from "@detent/store"
+import type { StoreLayer } from "@detent/store/testing"
 import { describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
@@ -11,12 +15,9 @@ import * as TestClock from "effect/testing/TestClock"
 import type * as Workflow from "effect/workflow/Workflow"
 import type { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
-import type { TimerRecord } from "../../src/store/Commit.ts"
-import { type InstanceRecord, Journal, type JournalService } from "../../src/store/Journal.ts"
 import { keyOf } from "../../src/workflow/ExecutionKey.ts"
 import { liveSleep, PendingRequests } from "../engine/PendingRequests.ts"
 import { type Store, StoreProbe } from "../engine/StoreProbe.ts"
-import type { StoreLayer } from "../StoreHooks.ts"
 
 export interface WorkflowKitOptions {
   /** `store` where leases end by the clock of a database: tests of several nodes then run in real time. */

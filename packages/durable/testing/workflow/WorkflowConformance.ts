@@ -3,7 +3,7 @@
  *
  *     workflowConformance("SQLite", sqliteLayer)
  */
-import type { StoreLayer } from "../StoreHooks.ts"
+import type { StoreLayer } from "@detent/store/testing"
 import { children } from "./children.ts"
 import { closing } from "./closing.ts"
 import { compensating } from "./compensating.ts"

@@ -1,11 +1,12 @@
 /** One damaged execution, or one defect in a background loop, does not keep the others from running. */
+
+import type { Commit } from "@detent/store"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as DurableClock from "effect/workflow/DurableClock"
 import * as Workflow from "effect/workflow/Workflow"
-import type { Commit } from "../../src/store/Commit.ts"
 import { outage, StoreProbe } from "../engine/StoreProbe.ts"
 import { Calls } from "./Calls.ts"
 import type { Kit, Rig } from "./Rig.ts"

@@ -5,8 +5,8 @@
 
 import { blobIn, Storage, type StorageError, type StorageFolder } from "@detent/blobs/Storage"
 import type { ReadError } from "@detent/durable"
-import { defectsAsFailures } from "@detent/durable/internal"
 import { describe, explain } from "@detent/machine/internal"
+import { defectsAsFailures } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"

@@ -1,9 +1,9 @@
 /** Extracts the documents of a batch concurrently, each as its own run, and applies the failure policy. */
 
 import { Storage, type StorageFolder } from "@detent/blobs/Storage"
-import { defectsAsFailures } from "@detent/durable/internal"
 import type { SendError } from "@detent/machine"
 import { explain } from "@detent/machine/internal"
+import { defectsAsFailures } from "@detent/store/internal"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"

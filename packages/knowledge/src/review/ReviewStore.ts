@@ -5,7 +5,7 @@
  */
 
 import { OwnTables } from "@detent/durable"
-import { defectsAsFailures } from "@detent/durable/internal"
+import { defectsAsFailures } from "@detent/store/internal"
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"

@@ -3,7 +3,7 @@
  * many runs share a transaction.
  */
 
-import { defectsAsFailures } from "@detent/durable/internal"
+import { defectsAsFailures } from "@detent/store/internal"
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"

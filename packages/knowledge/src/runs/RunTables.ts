@@ -6,8 +6,8 @@
 
 import { ContentHash } from "@detent/blobs/ContentHash"
 import { StorageUri } from "@detent/blobs/Storage"
-import { defectsAsFailures } from "@detent/durable/internal"
 import { describe } from "@detent/machine/internal"
+import { defectsAsFailures } from "@detent/store/internal"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"

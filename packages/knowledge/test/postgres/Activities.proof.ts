@@ -1,6 +1,6 @@
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as Effect from "effect/Effect"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { activitiesConformance } from "../batch/activitiesConformance.ts"
 
 activitiesConformance(

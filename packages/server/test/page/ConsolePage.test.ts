@@ -7,7 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
-import { within } from "../../../durable/test/support/patience.ts"
+import { within } from "../../../store/test/support/patience.ts"
 import { request, served, temporaryFolder } from "../support/served.ts"
 
 const index = "<!doctype html><title>Detent</title>"

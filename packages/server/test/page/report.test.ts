@@ -7,7 +7,7 @@ import type { FactReport, ReportedFact } from "@detent/knowledge"
 import { reportPage } from "@detent/workspace/ReportPage"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { unless } from "../../../durable/test/support/skipping.ts"
+import { unless } from "../../../store/test/support/skipping.ts"
 import { noBrowser, useBrowser } from "../support/browser.ts"
 import { request, served, temporaryFolder } from "../support/served.ts"
 

@@ -4,7 +4,7 @@ import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { request, served, temporaryFolder } from "../support/served.ts"
 
 const S = State({ Open: { count: Schema.Int } })

@@ -1,8 +1,8 @@
 /** A new version of a machine is deployed process by process: two real processes with two versions share a store. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freePort } from "../../../durable/test/support/freePort.ts"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freePort } from "../../../store/test/support/freePort.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { json, request, temporaryFolder } from "../support/served.ts"
 import { killServer, startServer } from "../support/serverProcess.ts"
 

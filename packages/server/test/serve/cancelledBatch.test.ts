@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import { within } from "../../../durable/test/support/patience.ts"
+import { within } from "../../../store/test/support/patience.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { corpus, served, temporaryFolder } from "../support/served.ts"
 

@@ -2,7 +2,7 @@ import { forkLoop } from "@detent/durable"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { within } from "../../../durable/test/support/patience.ts"
+import { within } from "../../../store/test/support/patience.ts"
 import { request, served } from "../support/served.ts"
 
 describe("readiness", () => {

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { type Browser, chromium, type Page } from "playwright-core"
 import { afterAll, beforeAll } from "vitest"
-import { Patience, scaled } from "../../../durable/test/support/patience.ts"
+import { Patience, scaled } from "../../../store/test/support/patience.ts"
 
 const names = ["chromium", "chromium-browser", "google-chrome"]
 

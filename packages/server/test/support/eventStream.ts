@@ -2,7 +2,7 @@
 import { get, type IncomingMessage } from "node:http"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { within } from "../../../durable/test/support/patience.ts"
+import { within } from "../../../store/test/support/patience.ts"
 
 export interface SentEvent {
   readonly id: string

@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { afterAll, beforeAll } from "vitest"
-import { within } from "../../../durable/test/support/patience.ts"
+import { within } from "../../../store/test/support/patience.ts"
 import { Tally } from "./Tally.ts"
 
 export const temporaryFolder = Effect.acquireRelease(

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import { programOf } from "../../../durable/test/support/programs.ts"
+import { programOf } from "../../../store/test/support/programs.ts"
 
 export interface ServerProcess {
   readonly child: ChildProcess

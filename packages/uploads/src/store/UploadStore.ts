@@ -4,8 +4,8 @@
  */
 
 import { OwnTables } from "@detent/durable"
-import { defectsAsFailures } from "@detent/durable/internal"
 import { PersistenceFailed } from "@detent/machine"
+import { defectsAsFailures } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { MigrationError } from "effect/sql/Migrator"

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
-import { programOf } from "../../../durable/test/support/programs.ts"
+import { programOf } from "../../../store/test/support/programs.ts"
 import type { ItemCounts } from "../../src/index.ts"
 import type { Address } from "../support/Databases.ts"
 

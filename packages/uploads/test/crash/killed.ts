@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { until } from "../../../durable/test/support/patience.ts"
+import { until } from "../../../store/test/support/patience.ts"
 import { Chance } from "../../src/generate/GeneratedItem.ts"
 import { writeItemFile } from "../../src/generate/index.ts"
 import { Uploads } from "../../src/index.ts"

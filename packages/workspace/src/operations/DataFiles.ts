@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import { CopyFailed, CopyRefused } from "@detent/durable/DatabaseCopy"
-import { privateFile, privateFolder } from "@detent/durable/internal"
+import { privateFile, privateFolder } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 
 export interface FilesRequest {

@@ -1,8 +1,8 @@
 /** Operations on executions of workflows: start, list, show, send events, resume, interrupt. */
 import { isDeepStrictEqual } from "node:util"
 import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
-import { nameProblem } from "@detent/durable/internal"
 import { redactor } from "@detent/machine/internal"
+import { nameProblem } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"

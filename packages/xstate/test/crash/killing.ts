@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DatabaseAddress } from "@detent/durable/promise"
 import { expect } from "vitest"
-import { programOf } from "../../../durable/test/support/programs.ts"
+import { programOf } from "../../../store/test/support/programs.ts"
 import { scenarios } from "./scenarios.ts"
 import type { Order, Report } from "./worker.ts"
 

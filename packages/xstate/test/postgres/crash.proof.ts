@@ -1,7 +1,7 @@
 import type { DatabaseAddress } from "@detent/durable/promise"
 import { it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { killedEndsAsUndisturbed } from "../crash/killing.ts"
 
 it.live("40 scenarios on PostgreSQL that are killed with SIGKILL at every step end as undisturbed ones do", () =>

@@ -1,5 +1,5 @@
 /** Processes announce the last position of a journal by PostgreSQL's NOTIFY, and listen for it. */
-import type { Subscribe } from "../../postgres/PgListener.ts"
+import type { Subscribe } from "@detent/store/internal"
 import type { FollowAnnouncements } from "../JournalFollower.ts"
 
 export const channel = "detent_domain_events"

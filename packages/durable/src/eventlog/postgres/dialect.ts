@@ -1,7 +1,8 @@
 /** Domain events on PostgreSQL. */
+
+import type { Row } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "../../sql/Row.ts"
 import type { EventDialect } from "../EventDialect.ts"
 import { announcement, channel } from "./announcements.ts"
 import { migrate } from "./migrate.ts"

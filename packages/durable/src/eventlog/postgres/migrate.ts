@@ -1,7 +1,8 @@
 /** The tables of domain events on PostgreSQL. */
+
+import { migratePostgresTables } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
-import { migrateTables } from "../../postgres/migrate.ts"
 
 const statements = (schema: string) => [
   // One row per journal, changed by each batch: with room in its page no index has to be updated.
@@ -45,4 +46,4 @@ const events = (schema: string) =>
     for (const statement of statements(schema)) yield* sql.unsafe(statement)
   })
 
-export const migrate = (schema: string) => migrateTables(schema, "domain_migrations", { "0001_events": events(schema) })
+export const migrate = (schema: string) => migratePostgresTables(schema, "domain_migrations", { "0001_events": events(schema) })

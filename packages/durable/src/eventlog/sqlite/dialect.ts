@@ -1,8 +1,9 @@
 /** Domain events on SQLite. */
+
+import type { Row } from "@detent/store/internal"
+import { wholeOf } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
-import type { Row } from "../../sql/Row.ts"
-import { wholeOf } from "../../sql/Row.ts"
 import type { EventDialect } from "../EventDialect.ts"
 import { migrate } from "./migrate.ts"
 

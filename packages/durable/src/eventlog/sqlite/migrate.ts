@@ -1,8 +1,9 @@
 /** The tables of domain events on SQLite. */
+
+import { migrateSqliteTables } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { SqlClient } from "effect/sql/SqlClient"
-import { migrateTables } from "../../sqlite/migrate.ts"
 
 const statements = [
   `create table detent_domain_journals (
@@ -55,4 +56,4 @@ const configure = Effect.gen(function* () {
   yield* Effect.retry(sql`pragma journal_mode = wal`, { schedule: Schedule.spaced("50 millis"), times: 100 })
 })
 
-export const migrate = Effect.andThen(configure, migrateTables("detent_domain_migrations", { "0001_events": events }))
+export const migrate = Effect.andThen(configure, migrateSqliteTables("detent_domain_migrations", { "0001_events": events }))

@@ -1,9 +1,9 @@
 /** Three processes that share the work of 200 instances, killed and frozen at random. `npm run soak -- ownership` is the long version. */
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { freePort } from "../../support/freePort.ts"
-import { freshDatabase } from "../../support/Postgres.ts"
-import { freshFile } from "../../support/Sqlite.ts"
+import { freePort } from "../../../../store/test/support/freePort.ts"
+import { freshDatabase } from "../../../../store/test/support/Postgres.ts"
+import { freshFile } from "../../../../store/test/support/Sqlite.ts"
 import type { StoreAddress } from "../Protocol.ts"
 import { type ChaosOptions, causeChaos } from "./Chaos.ts"
 

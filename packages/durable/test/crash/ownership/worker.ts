@@ -1,6 +1,8 @@
 /** A process with an engine that runs the work of shifts, until it is killed or told to stop. */
 import { flushCompileCache } from "node:module"
 import { Engine, type EngineService, Journal, Placement } from "@detent/durable"
+import * as PostgresStore from "@detent/store/PostgresStore"
+import * as SqliteStore from "@detent/store/SqliteStore"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,8 +11,6 @@ import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
-import * as PostgresStore from "../../../src/PostgresStore.ts"
-import * as SqliteStore from "../../../src/SqliteStore.ts"
 import type { StoreAddress } from "../Protocol.ts"
 import { E, type ShiftOptions, shift } from "./Shift.ts"
 

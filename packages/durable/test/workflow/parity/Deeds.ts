@@ -1,12 +1,12 @@
 /** Side effects of a program, in a file that survives the process. */
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import type { JournalService } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Activity from "effect/workflow/Activity"
 import { WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import { machineOf } from "../../../src/DurableWorkflow.ts"
-import type { JournalService } from "../../../src/store/Journal.ts"
 
 export class Deeds {
   readonly #file: string

@@ -1,5 +1,9 @@
 /** The two engines, each on a SQLite file; ours on PostgreSQL too. */
 
+import { Journal } from "@detent/store"
+import * as PostgresStore from "@detent/store/PostgresStore"
+import * as SqliteClient from "@detent/store/SqliteClient"
+import * as SqliteStore from "@detent/store/SqliteStore"
 import * as ClusterWorkflowEngine from "effect/cluster/ClusterWorkflowEngine"
 import * as SingleRunner from "effect/cluster/SingleRunner"
 import * as Digest from "effect/crypto/Digest"
@@ -8,10 +12,6 @@ import * as Layer from "effect/Layer"
 import * as PersistedQueue from "effect/persistence/PersistedQueue"
 import type { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../../src/DurableWorkflow.ts"
-import * as SqliteClient from "../../../src/driver/SqliteClient.ts"
-import * as PostgresStore from "../../../src/PostgresStore.ts"
-import * as SqliteStore from "../../../src/SqliteStore.ts"
-import { Journal } from "../../../src/store/Journal.ts"
 import { Deeds } from "./Deeds.ts"
 import { type Program, programs } from "./Programs.ts"
 

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { MemoryStore } from "@detent/store"
 import { describe, expect, it } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -17,7 +18,6 @@ import * as DurableDeferred from "effect/workflow/DurableDeferred"
 import * as Workflow from "effect/workflow/Workflow"
 import { layerMemory, type WorkflowEngine, type WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../../src/DurableWorkflow.ts"
-import * as MemoryStore from "../../../src/MemoryStore.ts"
 import { type EngineName, engineOn } from "./Engines.ts"
 
 const Job = Workflow.make("Job", {

@@ -2,6 +2,8 @@
  * Runs a made-up workflow on nodes that are killed, frozen and started again, over a store that fails, under a test clock. What
  * must hold is checked while it runs and when it is over.
  */
+
+import { Journal, MemoryStore } from "@detent/store"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -17,8 +19,6 @@ import * as DurableDeferred from "effect/workflow/DurableDeferred"
 import * as Workflow from "effect/workflow/Workflow"
 import type { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../../src/DurableWorkflow.ts"
-import * as MemoryStore from "../../../src/MemoryStore.ts"
-import { Journal } from "../../../src/store/Journal.ts"
 import { outage, type Store, StoreProbe } from "../../../testing/engine/StoreProbe.ts"
 import { Chance } from "../../simulation/Chance.ts"
 import { childrenOf, compensatedOf, isAmbiguous, makeProgram, outcomeOf, type Step, signalsOf } from "./Program.ts"

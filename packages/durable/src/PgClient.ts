@@ -1,0 +1,2 @@
+/** The client for PostgreSQL, of `@detent/store`. */
+export * from "@detent/store/PgClient"

@@ -1,0 +1,2 @@
+/** The client for SQLite, of `@detent/store`. */
+export * from "@detent/store/SqliteClient"

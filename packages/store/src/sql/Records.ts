@@ -1,0 +1,122 @@
+/** Database rows as records. The column names are the same on SQLite and PostgreSQL. */
+import type { EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../contract/Commit.ts"
+import type { InstanceRecord, OpenedInstance } from "../contract/Journal.ts"
+import type { ClaimedTimer, DeadTimer } from "../contract/Timers.ts"
+import type { Row } from "./Row.ts"
+import { flagOf, optionalTextOf, statusOf, textOf, wholeOf } from "./Row.ts"
+import { RowProblem } from "./StoreFailure.ts"
+
+/** Decoded by hand: 0.06 µs per row, against 0.29 µs with a schema. A restart reads every event after the snapshots. */
+export const eventOf = (row: Row): EventRecord => ({
+  sequence: wholeOf(row, "sequence"),
+  at: wholeOf(row, "at"),
+  tag: textOf(row, "tag"),
+  body: textOf(row, "body"),
+  dedupeId: optionalTextOf(row, "dedupe_id"),
+})
+
+/** The column `reason` holds the owner of a running instance whose state has work, and the reason of any other. */
+export const instanceOf = (row: Row): InstanceRecord => {
+  const status = statusOf(row, "status")
+  const resident = flagOf(row, "resident")
+  const reason = optionalTextOf(row, "reason")
+  const isOwned = resident && status === "running"
+  return {
+    machine: textOf(row, "machine"),
+    id: textOf(row, "id"),
+    tag: textOf(row, "tag"),
+    status,
+    reason: isOwned ? undefined : reason,
+    version: wholeOf(row, "version"),
+    resident,
+    owner: isOwned ? reason : undefined,
+    sequence: wholeOf(row, "sequence"),
+    startedAt: wholeOf(row, "started_at"),
+    updatedAt: wholeOf(row, "updated_at"),
+    ...revisionIn(row),
+  }
+}
+
+/** Absent where no event was rewritten. */
+export const revisionIn = (row: Row): { readonly revision?: number } => {
+  const revision = wholeOf(row, "revision")
+  return revision === 0 ? unrevised : { revision }
+}
+
+const unrevised = {}
+
+/** The record of an instance whose row cannot be read: lists show it as held, and the others as they are. */
+export const instanceOrHeld = (row: Row): InstanceRecord => {
+  try {
+    return instanceOf(row)
+  } catch (problem) {
+    if (!(problem instanceof RowProblem)) throw problem
+    return heldRecord({ machine: textOf(row, "machine"), id: textOf(row, "id") }, `its row cannot be read: ${problem.message}`)
+  }
+}
+
+const heldRecord = ({ machine, id }: InstanceKey, reason: string): InstanceRecord => ({
+  machine,
+  id,
+  tag: "(unreadable)",
+  status: "held",
+  reason,
+  version: 0,
+  resident: false,
+  owner: undefined,
+  sequence: 0,
+  startedAt: 0,
+  updatedAt: 0,
+})
+
+/** Stands for an instance that cannot be opened. */
+export const unreadable = (key: InstanceKey, problem: string): OpenedInstance => ({
+  record: heldRecord(key, problem),
+  origin: undefined,
+  snapshot: undefined,
+  timers: [],
+})
+
+export const openedOrHeld = (row: Row): OpenedInstance => {
+  try {
+    return openedOf(row)
+  } catch (problem) {
+    if (!(problem instanceof RowProblem)) throw problem
+    return unreadable({ machine: textOf(row, "machine"), id: textOf(row, "id") }, `its row cannot be read: ${problem.message}`)
+  }
+}
+
+export const openedOf = (row: Row): OpenedInstance => ({
+  record: instanceOf(row),
+  origin: optionalTextOf(row, "origin"),
+  snapshot: snapshotOf(row),
+  timers: timersOf(textOf(row, "timers")),
+})
+
+const snapshotOf = (row: Row): SnapshotRecord | undefined =>
+  row["snapshot_sequence"] === null
+    ? undefined
+    : {
+        sequence: wholeOf(row, "snapshot_sequence"),
+        at: wholeOf(row, "snapshot_at"),
+        version: wholeOf(row, "snapshot_version"),
+        body: textOf(row, "snapshot_body"),
+      }
+
+/** The timers of an opened instance are one column of JSON, so that they are read at the same moment as the rest. */
+const timersOf = (json: string): ReadonlyArray<TimerRecord> => {
+  const rows: unknown = JSON.parse(json)
+  if (!Array.isArray(rows)) throw new RowProblem("column timers should hold a list")
+  return rows.map(timerOf).sort((left, right) => left.due - right.due || (left.name < right.name ? -1 : 1))
+}
+
+const timerOf = (row: Row): TimerRecord => ({ name: textOf(row, "name"), entry: wholeOf(row, "entry"), due: wholeOf(row, "due") })
+
+export const claimedTimerOf = (row: Row): ClaimedTimer => ({
+  machine: textOf(row, "machine"),
+  id: textOf(row, "id"),
+  ...timerOf(row),
+  attempts: wholeOf(row, "attempts"),
+})
+
+export const deadTimerOf = (row: Row): DeadTimer => ({ ...claimedTimerOf(row), problem: textOf(row, "problem") })
