@@ -23,7 +23,7 @@ const programs = [
   "packages/uploads/test/crash/worker.ts",
   "packages/knowledge/test/batch/crash/child.ts",
   "packages/knowledge/test/runs/crashWorker.ts",
-  "packages/knowledge/test/review/killedReviewer.ts",
+  "packages/knowledge/test/verdict/killedReviewer.ts",
   "packages/xstate/test/crash/worker.ts",
   "packages/server/test/support/serving.ts",
   "packages/server/test/support/versionedServer.ts",

@@ -3,9 +3,9 @@
  * facts may have it as "02 May 1984": what is compared is written the way the training examples write theirs.
  */
 import type { Example } from "../src/extract/builtin/Example.ts"
-import type { FactObject } from "../src/extract/Fact.ts"
-import { dateOf } from "../src/extract/language/Dates.ts"
+import type { FactObject } from "../src/fact/Fact.ts"
 import { xsd } from "../src/rdf/Vocabulary.ts"
+import { dateOf } from "../src/text/Dates.ts"
 
 type Value = Extract<FactObject, { readonly _tag: "Value" }>
 

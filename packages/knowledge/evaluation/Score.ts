@@ -1,6 +1,6 @@
 /** Precision, recall and their mean, counted in two ways, and two checks that need no expected facts. */
 import { objectText } from "../src/extract/builtin/FoundFact.ts"
-import type { Fact } from "../src/extract/Fact.ts"
+import type { Fact } from "../src/fact/Fact.ts"
 import type { OntologyIndex } from "../src/ontology/OntologyIndex.ts"
 import type { Notation } from "./Notation.ts"
 

@@ -78,7 +78,6 @@ export {
   noUsage,
   type Usage,
 } from "./extract/Extractor.ts"
-export { type Fact, type FactObject, type Mention, Place, type Span, type SplitFacts, splitByConfidence } from "./extract/Fact.ts"
 export { detectLanguage } from "./extract/language/DocumentLanguage.ts"
 export { languageName, proseLanguages, UnreadProse, unreadNextStep } from "./extract/language/ProseLanguage.ts"
 export type { Rejection, RejectionReason } from "./extract/model/Answer.ts"
@@ -128,9 +127,18 @@ export {
   makeOpenAiExtractor,
   openAiLayer,
 } from "./extract/model/ModelExtractor.ts"
+export { type Fact, type FactObject, type Mention, Place, type Span, type SplitFacts, splitByConfidence } from "./fact/Fact.ts"
+export {
+  documentIri,
+  documentOfIri,
+  entityIri,
+  type FactSource,
+  factTriples,
+  graphPrefixes,
+  mentionTriples,
+} from "./fact/FactGraph.ts"
 export { GraphDocument } from "./graph/BatchDocuments.ts"
 export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
-export { type FactReport, type FactStatus, factReport, type ReportedDocument, type ReportedFact, reportedText } from "./graph/FactReport.ts"
 export { DiffFact, DocumentDiff, diffGraphs, GraphDiff } from "./graph/GraphDiff.ts"
 export { contentTypes, ExportFormat, exportGraph } from "./graph/GraphExport.ts"
 export {
@@ -175,32 +183,22 @@ export { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceede
 export type { RelevanceOptions } from "./ontology/OntologyIndex.ts"
 export { type Labelled, OntologyIndex } from "./ontology/OntologyIndex.ts"
 export { loadOntology, type OntologySource } from "./ontology/OntologyLoading.ts"
-export {
-  documentIri,
-  documentOfIri,
-  entityIri,
-  type FactSource,
-  factTriples,
-  graphPrefixes,
-  mentionTriples,
-} from "./rdf/FactGraph.ts"
 export { type LineSortOptions, SortFailed, sortLines } from "./rdf/LineSort.ts"
 export * as Rdf from "./rdf/Term.ts"
 export { RdfSyntaxError, readNTriples, readTurtle, type TurtleOptions, writeNTriples, writeTurtle } from "./rdf/Turtle.ts"
 export { detentVocabulary, localName } from "./rdf/Vocabulary.ts"
+export {
+  type FactReport,
+  type FactStatus,
+  factReport,
+  type ReportedDocument,
+  type ReportedFact,
+  reportedText,
+} from "./report/FactReport.ts"
 export type { Merge, MergeProposal, MergeReason, NamedMention, ProposalReason, Resolution, SingleValue } from "./resolve/Resolver.ts"
 export { Resolver } from "./resolve/Resolver.ts"
 export { ReviewCounts, ReviewedOnce, ReviewItem, ReviewOutcome, ReviewStatus, ReviewVerdict } from "./review/ReviewItem.ts"
 export { type ListPlace, ReviewStore } from "./review/ReviewStore.ts"
-export {
-  ReviewFactUnknown,
-  ReviewNotReady,
-  type ReviewPage,
-  type ReviewQuery,
-  type ReviewSelection,
-  Reviews,
-  type ReviewsService,
-} from "./review/Reviews.ts"
 export { type ExtractionRequest, Extractions, type ExtractionsService, RunNotFound } from "./runs/Extractions.ts"
 export { ExtractionWorkflow, RunResult } from "./runs/ExtractionWorkflow.ts"
 export { type EquipmentError, ExtractorRefused, Extractors } from "./runs/Extractors.ts"
@@ -255,3 +253,12 @@ export {
 export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Report.ts"
 export { derivedShapes, readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"
 export { ValidationFailed } from "./validate/Validation.ts"
+export {
+  ReviewFactUnknown,
+  ReviewNotReady,
+  type ReviewPage,
+  type ReviewQuery,
+  type ReviewSelection,
+  Reviews,
+  type ReviewsService,
+} from "./verdict/Reviews.ts"

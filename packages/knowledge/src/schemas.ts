@@ -13,8 +13,8 @@ export {
   stageDisplayName,
 } from "./batch/BatchState.ts"
 export { ManifestFile } from "./batch/Manifest.ts"
-export { Place } from "./extract/Fact.ts"
 export { languageName, UnreadProse, unreadNextStep } from "./extract/language/ProseLanguage.ts"
+export { Place } from "./fact/Fact.ts"
 export { DiffFact, DocumentDiff, GraphDiff } from "./graph/GraphDiff.ts"
 export { contentTypes, ExportFormat } from "./graph/GraphExport.ts"
 export { BaseUrl, BudgetSetting, BudgetText, ExtractorName, ExtractorSelection } from "./KnowledgeSettings.ts"

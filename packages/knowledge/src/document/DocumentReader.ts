@@ -9,7 +9,7 @@ import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type { Place, Span } from "../extract/Fact.ts"
+import type { Place, Span } from "../fact/Fact.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import { type CsvPosition, csvBatches, csvReading, csvRecords, csvRecordText, csvStart, readCsvBatch } from "./Csv.ts"
 import { decodeHtml, readHtml } from "./Html.ts"

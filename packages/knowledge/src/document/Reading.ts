@@ -2,7 +2,7 @@
  * A document as plain text, with a map from the text back to its places in the source: characters, a value in JSON, a cell of a
  * table, a page.
  */
-import type { Place, Span } from "../extract/Fact.ts"
+import type { Place, Span } from "../fact/Fact.ts"
 import type { Encoding } from "./TextDecoding.ts"
 
 /** A part of the text and its place in the source. The reader inserted the text between two segments. */

@@ -4,8 +4,8 @@
  */
 import * as Stream from "effect/Stream"
 import type { Chunk } from "../extract/Extractor.ts"
-import type { Span } from "../extract/Fact.ts"
-import { isFunctionWord } from "../extract/language/Words.ts"
+import type { Span } from "../fact/Fact.ts"
+import { isFunctionWord } from "../text/Words.ts"
 
 /** A sentence is cut here at the latest, in UTF-16 code units. */
 const longestSentence = 2000

@@ -5,8 +5,8 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { Fact, Mention, Misfit } from "../fact/Fact.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import type { Fact, Mention, Misfit } from "./Fact.ts"
 import type { UnreadProse } from "./language/ProseLanguage.ts"
 
 /** A piece of a document. Spans in results count from the beginning of the document, not of the chunk. */

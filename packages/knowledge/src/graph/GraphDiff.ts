@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { documentOfIri, documentOfStatement } from "../rdf/FactGraph.ts"
+import { documentOfIri, documentOfStatement } from "../fact/FactGraph.ts"
 import { detached, lineParts, nameOfNode, termOf } from "../rdf/Turtle.ts"
 import { rdf, vocabularies, xsd } from "../rdf/Vocabulary.ts"
 import { labelPredicate, mergedStreams } from "./GraphLines.ts"

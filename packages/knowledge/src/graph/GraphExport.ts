@@ -5,7 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { graphPrefixes } from "../rdf/FactGraph.ts"
+import { graphPrefixes } from "../fact/FactGraph.ts"
 import type { Literal, Triple } from "../rdf/Term.ts"
 import { detached, nameOfNode, termOf, turtleText, typePredicate } from "../rdf/Turtle.ts"
 import { owl, prov, xsd } from "../rdf/Vocabulary.ts"

@@ -6,10 +6,10 @@
 import { deserialize, serialize } from "node:v8"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { stem } from "../extract/language/Stem.ts"
-import { relatedStems } from "../extract/language/VerbLexicon.ts"
-import { fold, isFunctionWord, labelKey, tokenize } from "../extract/language/Words.ts"
 import { isStandardDatatype, rdfs, xsd } from "../rdf/Vocabulary.ts"
+import { stem } from "../text/Stem.ts"
+import { relatedStems } from "../text/VerbLexicon.ts"
+import { fold, isFunctionWord, labelKey, tokenize } from "../text/Words.ts"
 import { Hierarchy } from "./Hierarchy.ts"
 import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"
 

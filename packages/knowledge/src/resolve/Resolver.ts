@@ -9,7 +9,7 @@
  * Time is O(n log n), dominated by sorting; memory holds each distinct name once. The same mentions in the same order give the same
  * result.
  */
-import { firstLetters, fits, initialsFit, isShortForm, isSlip, type NameForm, nameForm, wordSlots } from "./NameForm.ts"
+import { firstLetters, fits, initialsFit, isShortForm, isSlip, type NameForm, nameForm, wordSlots } from "../text/NameForm.ts"
 
 export interface NamedMention {
   /** The IRI of its class. */

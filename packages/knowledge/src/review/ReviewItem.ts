@@ -1,7 +1,7 @@
 /** A fact of a review list: `ReviewItem` is the form for clients, with the decisions on it; `ReviewFact` is the stored form. */
 import * as Schema from "effect/Schema"
-import { StoredFact } from "../extract/Fact.ts"
-import { type FactSource, statementOf } from "../rdf/FactGraph.ts"
+import { StoredFact } from "../fact/Fact.ts"
+import { type FactSource, statementOf } from "../fact/FactGraph.ts"
 import { DocumentId, RunId } from "../storage/Identity.ts"
 
 /** A fact is open again when validation refuses its acceptance. */

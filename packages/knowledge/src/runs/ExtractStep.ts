@@ -19,9 +19,9 @@ import {
   noUsage,
   type Usage,
 } from "../extract/Extractor.ts"
-import { type Fact, type Mention, type Misfit, StoredFact, StoredMention, splitByConfidence } from "../extract/Fact.ts"
+import { type Fact, type Mention, type Misfit, StoredFact, StoredMention, splitByConfidence } from "../fact/Fact.ts"
+import { entityIri, type FactSource, factTriples, mentionTriples, statementOf } from "../fact/FactGraph.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { entityIri, type FactSource, factTriples, mentionTriples, statementOf } from "../rdf/FactGraph.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import type { InvalidTerm } from "../rdf/Term.ts"
 import { writeNTriples } from "../rdf/Turtle.ts"

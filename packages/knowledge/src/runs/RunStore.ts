@@ -19,7 +19,7 @@ import type * as Scope from "effect/Scope"
 import type { MigrationError } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import type { DocumentNode } from "../rdf/FactGraph.ts"
+import type { DocumentNode } from "../fact/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
 import {
   addMisfits,

@@ -94,7 +94,7 @@ export const makeWorkerPool = ({
 }: WorkerPoolOptions = {}): Effect.Effect<WorkerPoolService, never, Scope.Scope> => {
   const limits = contentLimitsOf(given)
   const pool = makeProcessPool({
-    entry: moduleBeside(import.meta.url, "WorkerEntry"),
+    entry: moduleBeside(import.meta.url, "../WorkerEntry"),
     limit: limits.chunk,
     heap: Math.max(...Object.values(limits).map(({ memory }) => memory)),
     keptBelow: limits.document.memory / 2,

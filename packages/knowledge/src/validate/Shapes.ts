@@ -9,7 +9,7 @@ import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { Triple } from "../rdf/Term.ts"
 import { type RdfSyntaxError, readNTriples, readTurtle } from "../rdf/Turtle.ts"
 import { owl, rdf, rdfs, vocabularies } from "../rdf/Vocabulary.ts"
-import { editDistance } from "../resolve/NameForm.ts"
+import { editDistance } from "../text/NameForm.ts"
 
 export const { sh } = vocabularies
 

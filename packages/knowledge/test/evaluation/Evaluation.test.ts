@@ -10,7 +10,7 @@ import type { Contestant } from "../../evaluation/Evaluation.ts"
 import { notationOf } from "../../evaluation/Notation.ts"
 import { type Scored, scoresOf } from "../../evaluation/Score.ts"
 import { ExtractionFailed, Extractor } from "../../src/extract/Extractor.ts"
-import type { Fact } from "../../src/extract/Fact.ts"
+import type { Fact } from "../../src/fact/Fact.ts"
 import { iri, turtle } from "../ontology/library.ts"
 
 const triple = (sub: string, rel: string, obj: string) => ({ sub, rel, obj })

@@ -5,7 +5,7 @@ import { chunkText, splitSentences } from "../../src/document/Sentences.ts"
 import * as BuiltIn from "../../src/extract/builtin/BuiltIn.ts"
 import { documentLanguage } from "../../src/extract/language/DocumentLanguage.ts"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
-import { nameForm } from "../../src/resolve/NameForm.ts"
+import { nameForm } from "../../src/text/NameForm.ts"
 import { ontology } from "./language/breweries.ts"
 
 const loaded = loadOntology({ name: "brew.ttl", text: ontology })

@@ -1,7 +1,7 @@
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as Effect from "effect/Effect"
 import { freshDatabase } from "../../../store/test/support/Postgres.ts"
-import { activitiesConformance } from "../batch/activitiesConformance.ts"
+import { activitiesConformance } from "../dispatch/activitiesConformance.ts"
 
 activitiesConformance(
   "PostgreSQL",

@@ -1,7 +1,7 @@
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as Effect from "effect/Effect"
 import { freshDatabase } from "../../../store/test/support/Postgres.ts"
-import { reviewsConformance } from "../review/reviewsConformance.ts"
+import { reviewsConformance } from "../verdict/reviewsConformance.ts"
 
 reviewsConformance(
   "PostgreSQL",

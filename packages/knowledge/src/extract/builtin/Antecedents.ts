@@ -3,9 +3,9 @@
  * clause, and the agent of an active verb.
  */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { type Gender, givenNames } from "../language/GivenNames.ts"
-import { isVerbLike, stem, withoutPlural } from "../language/Stem.ts"
-import { conjunctions, determiners, isFunctionWord, labelKey, prepositions, pronouns, wordSet } from "../language/Words.ts"
+import { type Gender, givenNames } from "../../text/GivenNames.ts"
+import { isVerbLike, stem, withoutPlural } from "../../text/Stem.ts"
+import { conjunctions, determiners, isFunctionWord, labelKey, prepositions, pronouns, wordSet } from "../../text/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import { beginOfDescription } from "./Evidence.ts"
 import type { Place } from "./FoundFact.ts"

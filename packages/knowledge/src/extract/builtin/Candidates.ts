@@ -3,11 +3,11 @@
  * plain noun phrases, and known names. Generous on purpose: a span that is missing here can never be part of a fact.
  */
 
-import type { Span } from "../Fact.ts"
-import type { FoundDate } from "../language/Dates.ts"
-import { baseForm } from "../language/Stem.ts"
-import { isUnitName } from "../language/Units.ts"
-import { auxiliaries, isFunctionWord, nameConnectors, prepositions } from "../language/Words.ts"
+import type { Span } from "../../fact/Fact.ts"
+import type { FoundDate } from "../../text/Dates.ts"
+import { baseForm } from "../../text/Stem.ts"
+import { isUnitName } from "../../text/Units.ts"
+import { auxiliaries, isFunctionWord, nameConnectors, prepositions } from "../../text/Words.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
 import { type SentenceView, textBetween } from "./SentenceView.ts"
 

@@ -4,8 +4,8 @@
  * afterwards, on counts without the sentence in question.
  */
 import * as Schema from "effect/Schema"
-import { isVerbLike } from "../language/Stem.ts"
-import { determiners, isFunctionWord, prepositions } from "../language/Words.ts"
+import { isVerbLike } from "../../text/Stem.ts"
+import { determiners, isFunctionWord, prepositions } from "../../text/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import { organisationWords } from "./OntologyView.ts"
 import type { SentenceView } from "./SentenceView.ts"

@@ -1,13 +1,13 @@
 /** Turns a statement into a fact: gives subject and object their classes or value, and rejects a statement the ontology does not allow. */
 
+import type { Fact, FactObject, Mention } from "../../fact/Fact.ts"
 import type { ClassExpression } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { rdf, rdfs, xsd } from "../../rdf/Vocabulary.ts"
-import type { Fact, FactObject, Mention } from "../Fact.ts"
-import { dateOf, lexicalDate, lexicalDateTime } from "../language/Dates.ts"
+import { dateOf, lexicalDate, lexicalDateTime } from "../../text/Dates.ts"
+import { isVerbLike, withoutPlural } from "../../text/Stem.ts"
+import { labelKey, nameKey } from "../../text/Words.ts"
 import { readNumber } from "../language/Numbers.ts"
-import { isVerbLike, withoutPlural } from "../language/Stem.ts"
-import { labelKey, nameKey } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
 import { classesMeeting } from "./OntologyView.ts"

@@ -2,7 +2,7 @@
  * Names known before a text is read, with their classes: from a list, or from the examples. A name matches wherever its words occur, in
  * upper or lower case.
  */
-import { fold, tokenize } from "../language/Words.ts"
+import { fold, tokenize } from "../../text/Words.ts"
 
 export interface KnownName {
   readonly name: string

@@ -2,7 +2,7 @@
  * The features that score a candidate as the object of a property: evidence from examples, words of the property's label
  * nearby, the fit of the candidate to the range, and whether its boundaries cut a name.
  */
-import { isVerbLike } from "../language/Stem.ts"
+import { isVerbLike } from "../../text/Stem.ts"
 import type { Candidate } from "./Candidates.ts"
 import { beginOfDescription, beginOfList, isQuote, tokenLeadingTo, verbsBefore } from "./Evidence.ts"
 import { organisationWords, type PropertyView, type Trigger, type WorldNames } from "./OntologyView.ts"

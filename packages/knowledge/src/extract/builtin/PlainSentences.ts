@@ -3,9 +3,9 @@
  * founder of X", "the founder of X is Y", "Y was born in Z on 4 May 1970", "Y works for X", "X is a restaurant in Z". The scores of
  * candidates need examples to be sure of such facts; where a property has examples, they decide instead.
  */
-import { givenNames } from "../language/GivenNames.ts"
-import { isVerbLike, stem, withoutPlural } from "../language/Stem.ts"
-import { auxiliaries, determiners, isFunctionWord, prepositions, titlesOfPersons, wordSet } from "../language/Words.ts"
+import { givenNames } from "../../text/GivenNames.ts"
+import { isVerbLike, stem, withoutPlural } from "../../text/Stem.ts"
+import { auxiliaries, determiners, isFunctionWord, prepositions, titlesOfPersons, wordSet } from "../../text/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import { isQuote } from "./Evidence.ts"
 import { isOneName } from "./ObjectFeatures.ts"

@@ -2,7 +2,7 @@
  * Predicts the facts of a sentence. The choices are every candidate as the object of every property it fits, and every candidate as the
  * subject. Their scores decide which candidate is the subject, which are the objects of which properties, and how sure that is.
  */
-import type { Span } from "../Fact.ts"
+import type { Span } from "../../fact/Fact.ts"
 import { antecedentOf, findReversals, subjectOfClause } from "./Antecedents.ts"
 import { chancesOf, score } from "./BuiltInModel.ts"
 import { type Candidate, findCandidates, overlaps } from "./Candidates.ts"

@@ -3,9 +3,9 @@
  * "Ada Sol's company"), one of several alternatives ("Ada Sol or Jon Bray"), two names joined to one ("Ada Sol and Jon Bray"), and the
  * limit of a place or a time ("near Kell", "before 1970").
  */
-import { givenNames } from "../language/GivenNames.ts"
-import { isVerbLike, stem, withoutPlural } from "../language/Stem.ts"
-import { determiners, prepositions, wordSet } from "../language/Words.ts"
+import { givenNames } from "../../text/GivenNames.ts"
+import { isVerbLike, stem, withoutPlural } from "../../text/Stem.ts"
+import { determiners, prepositions, wordSet } from "../../text/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import { beginOfDescription, beginOfList, isQuote, tokenLeadingTo } from "./Evidence.ts"
 import { organisationWords, type PropertyView, placeWords } from "./OntologyView.ts"

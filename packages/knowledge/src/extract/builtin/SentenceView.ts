@@ -1,8 +1,9 @@
 /** A sentence as the extractor sees it: its tokens, their folded words and stems, and the extent of brackets and quotations. */
+
+import { type FoundDate, findDates } from "../../text/Dates.ts"
+import { isVerbLike, stem } from "../../text/Stem.ts"
+import { determiners, fold, isFunctionWord, type Token, tokenize } from "../../text/Words.ts"
 import { type Clauses, readClauses } from "../language/Clauses.ts"
-import { type FoundDate, findDates } from "../language/Dates.ts"
-import { isVerbLike, stem } from "../language/Stem.ts"
-import { determiners, fold, isFunctionWord, type Token, tokenize } from "../language/Words.ts"
 
 export interface SentenceView {
   readonly text: string

@@ -1,7 +1,7 @@
 /** Splits a chunk into the statements of its tables and key-value lines, and the remaining prose. */
-import type { Span } from "../Fact.ts"
-import { isVerbLike } from "../language/Stem.ts"
-import { auxiliaries, conjunctions, isFunctionWord, labelKey, nameConnectors, prepositions, pronouns, wordSet } from "../language/Words.ts"
+import type { Span } from "../../fact/Fact.ts"
+import { isVerbLike } from "../../text/Stem.ts"
+import { auxiliaries, conjunctions, isFunctionWord, labelKey, nameConnectors, prepositions, pronouns, wordSet } from "../../text/Words.ts"
 import type { PropertyNames } from "./OntologyView.ts"
 
 export interface Structure {

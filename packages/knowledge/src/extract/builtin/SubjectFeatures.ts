@@ -2,8 +2,8 @@
  * The features that score a candidate as the subject of the sentence, and the traits that the sentence gives the subject in passing:
  * whether it is a person, and what kind of thing it is.
  */
-import { baseForm, isVerbLike, stem, withoutPlural } from "../language/Stem.ts"
-import { determiners, isFunctionWord, nameConnectors, prepositions, titlesOfPersons } from "../language/Words.ts"
+import { baseForm, isVerbLike, stem, withoutPlural } from "../../text/Stem.ts"
+import { determiners, isFunctionWord, nameConnectors, prepositions, titlesOfPersons } from "../../text/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import { isQuote } from "./Evidence.ts"
 import { organisationWords } from "./OntologyView.ts"

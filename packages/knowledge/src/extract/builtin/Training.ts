@@ -4,8 +4,8 @@
  */
 import { splitSentences } from "../../document/Sentences.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { dateOf, type FoundDate } from "../language/Dates.ts"
-import { fold, nameKey, tokenize } from "../language/Words.ts"
+import { dateOf, type FoundDate } from "../../text/Dates.ts"
+import { fold, nameKey, tokenize } from "../../text/Words.ts"
 import { type BuiltInModel, type Choices, calibrate, type Outcome, score, trainRanking, untrainedModel } from "./BuiltInModel.ts"
 import type { Candidate } from "./Candidates.ts"
 import { aboutClue, articleOf, countArticle, Evidence, objectClues, sentenceClue, subjectClues } from "./Evidence.ts"

@@ -8,8 +8,8 @@
  * clauses that depend on it.
  */
 
-import { baseForm, isFormOf } from "./Stem.ts"
-import { auxiliaries, conjunctions, determiners, prepositions, pronouns, wordSet } from "./Words.ts"
+import { baseForm, isFormOf } from "../../text/Stem.ts"
+import { auxiliaries, conjunctions, determiners, prepositions, pronouns, wordSet } from "../../text/Words.ts"
 
 export interface Clauses {
   /** Whether each word is asserted: no negation or hedge covers it. */

@@ -3,7 +3,7 @@
  * declared language holds unless enough prose is clearly in another: pages often declare the language of their template.
  */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { labelKey } from "./Words.ts"
+import { labelKey } from "../../text/Words.ts"
 
 /** The language of a tag such as `de-AT`, in lower case; undefined if the text is not a tag. */
 const languageOfTag = (tag: string): string | undefined =>

@@ -1,6 +1,7 @@
 /** The words and forms of French. */
+
+import { wordSet } from "../../text/Words.ts"
 import { type ProseLanguage, readCompanions, unmarked, withoutEnding } from "./ProseLanguage.ts"
-import { wordSet } from "./Words.ts"
 
 const endings =
   "atrices atrice ateurs ateur ations ation ements ement aient erent euses euse eurs eur trices trice ants ant ees ent ait ees ee es er ez ai as e a s"

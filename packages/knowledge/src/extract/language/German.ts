@@ -1,6 +1,7 @@
 /** The words and forms of German. */
+
+import { wordSet } from "../../text/Words.ts"
 import { type ProseLanguage, readCompanions, unmarked, withoutEnding } from "./ProseLanguage.ts"
-import { wordSet } from "./Words.ts"
 
 const endings = "erinnen ungen innen erin ung ete eten etet test tet ten ern ers est end em en er es et te st in e t s n"
   .split(" ")

@@ -1,9 +1,9 @@
 /** Finds the properties and classes of an ontology by the words of a language: their labels, and words of related meaning. */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { isDateType, isNumberType } from "../../rdf/Vocabulary.ts"
+import { readGroups } from "../../text/VerbLexicon.ts"
+import { fold, labelKey } from "../../text/Words.ts"
 import { type ProseLanguage, unmarked } from "./ProseLanguage.ts"
-import { readGroups } from "./VerbLexicon.ts"
-import { fold, labelKey } from "./Words.ts"
 
 /** The kind of a property's values. */
 export type ValueKind = "date" | "number" | "place" | "entity" | "text"

@@ -1,16 +1,16 @@
 /** Reads prose of one language with one ontology. */
 import { splitSentences } from "../../document/Sentences.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import { givenNames } from "../../text/GivenNames.ts"
+import { labelKey } from "../../text/Words.ts"
 import { type ClauseStatement, type End, factsOfSentence } from "./ClauseFacts.ts"
 import { languagesOfOntology } from "./DocumentLanguage.ts"
 import { french } from "./French.ts"
 import { german } from "./German.ts"
-import { givenNames } from "./GivenNames.ts"
 import { LanguageProperties } from "./LanguageProperties.ts"
 import { type EntityPhrase, phrasesOf, type ValuePhrase } from "./Phrases.ts"
 import type { ProseLanguage, UnreadProse } from "./ProseLanguage.ts"
 import { spanish } from "./Spanish.ts"
-import { labelKey } from "./Words.ts"
 
 const languages: ReadonlyMap<string, ProseLanguage> = new Map([german, french, spanish].map((language) => [language.tag, language]))
 

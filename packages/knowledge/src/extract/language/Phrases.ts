@@ -1,8 +1,8 @@
 /** Splits a sentence into phrases: names, dates, numbers, trigger words of properties, auxiliary verbs, pronouns, and breaks. */
-import { type FoundDate, findDates } from "./Dates.ts"
+import { type FoundDate, findDates } from "../../text/Dates.ts"
+import { fold, type Token, tokenize } from "../../text/Words.ts"
 import type { LanguageProperties, Triggered } from "./LanguageProperties.ts"
 import type { ProseLanguage, WordForm } from "./ProseLanguage.ts"
-import { fold, type Token, tokenize } from "./Words.ts"
 
 interface TokenRange {
   /** The first and last token. */

@@ -3,7 +3,7 @@
  * why the prose of a document is not read, with the next step. API definitions import this file, so it loads no code that reads documents.
  */
 import * as Schema from "effect/Schema"
-import type { Gender } from "./GivenNames.ts"
+import type { Gender } from "../../text/GivenNames.ts"
 
 /** The grammatical role of a word, as far as its form shows. */
 export type WordForm = "participle" | "agent" | "finite" | "other"

@@ -1,6 +1,7 @@
 /** The words and forms of Spanish. */
+
+import { wordSet } from "../../text/Words.ts"
 import { type ProseLanguage, readCompanions, unmarked, withoutEnding } from "./ProseLanguage.ts"
-import { wordSet } from "./Words.ts"
 
 const endings =
   "adoras adores adora ador aciones acion imientos imiento amiento idores idoras idora idor ieron aron iendo ando adas ados ada ado idas idos ida ido aba ian ia io an en ar er ir as os es a o e s"

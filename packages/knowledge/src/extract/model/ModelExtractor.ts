@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { Fact, Mention } from "../../fact/Fact.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import {
   addUsage,
@@ -22,7 +23,6 @@ import {
   noUsage,
   type Usage,
 } from "../Extractor.ts"
-import type { Fact, Mention } from "../Fact.ts"
 import {
   checkEntities,
   checkFacts,

@@ -5,9 +5,9 @@
  */
 
 import { contentHashOf } from "@detent/blobs/ContentHash"
+import type { Mention } from "../../fact/Fact.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import type { Chunk, KnownEntity } from "../Extractor.ts"
-import type { Mention } from "../Fact.ts"
 import type { ModelRequest } from "./ModelClient.ts"
 
 type Question = Pick<ModelRequest, "system" | "prompt" | "name" | "schema">

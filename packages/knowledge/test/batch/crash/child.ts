@@ -18,7 +18,7 @@ import { Extractors } from "../../../src/runs/Extractors.ts"
 import { textHashOf } from "../../../src/runs/ExtractStep.ts"
 import { BatchId, Namespace } from "../../../src/storage/Identity.ts"
 import { TaskQueue } from "../../../src/tasks/TaskQueue.ts"
-import { twiceAndLate } from "../../tasks/unreliableQueue.ts"
+import { twiceAndLate } from "../../dispatch/unreliableQueue.ts"
 import type { Told, Work } from "./Work.ts"
 
 const tell = (told: Told) => process.send?.(told)

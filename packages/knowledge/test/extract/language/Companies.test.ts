@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { givenNames } from "../../../src/extract/language/GivenNames.ts"
+import { givenNames } from "../../../src/text/GivenNames.ts"
 import { assertedIn } from "../companies.ts"
 
 type Cases = Readonly<Record<"de" | "fr" | "es", ReadonlyArray<readonly [text: string, expected: ReadonlyArray<string>]>>>

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import { findDates, lexicalDate } from "../../../src/extract/language/Dates.ts"
 import { readNumber } from "../../../src/extract/language/Numbers.ts"
-import { stem } from "../../../src/extract/language/Stem.ts"
-import { relatedStems } from "../../../src/extract/language/VerbLexicon.ts"
-import { labelKey, tokenize } from "../../../src/extract/language/Words.ts"
+import { findDates, lexicalDate } from "../../../src/text/Dates.ts"
+import { stem } from "../../../src/text/Stem.ts"
+import { relatedStems } from "../../../src/text/VerbLexicon.ts"
+import { labelKey, tokenize } from "../../../src/text/Words.ts"
 
 describe("words", () => {
   const split = (text: string) => tokenize(text).map((token) => token.text)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import type { Mention } from "../../../src/extract/Fact.ts"
 import { classesFor, entityQuestion, propertiesFor } from "../../../src/extract/model/Prompt.ts"
+import type { Mention } from "../../../src/fact/Fact.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
 import * as Harbour from "./harbour.ts"
 

@@ -14,8 +14,8 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import { Task } from "./Task.ts"
-import { activitiesQueue, activityCommands, MemoryTasks, taskRetries } from "./TaskQueue.ts"
+import { Task } from "../tasks/Task.ts"
+import { activitiesQueue, activityCommands, MemoryTasks, taskRetries } from "../tasks/TaskQueue.ts"
 import { giveUpTask, runTask, TaskPostponed } from "./TaskRun.ts"
 
 export interface TaskWorkerOptions {

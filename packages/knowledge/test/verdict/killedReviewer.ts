@@ -11,9 +11,9 @@ import * as Layer from "effect/Layer"
 import { Batches } from "../../src/batch/Batches.ts"
 import { Extractor } from "../../src/extract/Extractor.ts"
 import * as Knowledge from "../../src/Knowledge.ts"
-import { Reviews } from "../../src/review/Reviews.ts"
 import { Extractors } from "../../src/runs/Extractors.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
+import { Reviews } from "../../src/verdict/Reviews.ts"
 import { hesitant } from "./unsure.ts"
 
 // A killed process does not write its cache of compiled modules, so this one does it before.

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { documentIri } from "../../src/fact/FactGraph.ts"
 import { CanonicalGraph, type CanonicalGraphService, type GraphVersion } from "../../src/graph/CanonicalGraph.ts"
-import { factReport } from "../../src/graph/FactReport.ts"
-import { documentIri } from "../../src/rdf/FactGraph.ts"
 import { prov, rdf, vocabularies } from "../../src/rdf/Vocabulary.ts"
+import { factReport } from "../../src/report/FactReport.ts"
 import { type ListedFact, ReviewStore, type ReviewStoreService } from "../../src/review/ReviewStore.ts"
 import { BatchId, DocumentId, RunId } from "../../src/storage/Identity.ts"
 

@@ -11,14 +11,14 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { reportExtracted, reportGivenUp, runActivity } from "../batch/Activities.ts"
 import { BatchEventLog } from "../batch/BatchEventLog.ts"
 import { Batches } from "../batch/Batches.ts"
 import { isTerminal } from "../batch/BatchState.ts"
-import { stageOrder, stateOfActivity } from "../batch/StageRun.ts"
 import { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import type { Task } from "./Task.ts"
+import type { Task } from "../tasks/Task.ts"
+import { reportExtracted, reportGivenUp, runActivity } from "./Activities.ts"
+import { stageOrder, stateOfActivity } from "./StageRun.ts"
 
 /** The result of a delivery. */
 export const TaskOutcome = Schema.Union([

@@ -4,11 +4,11 @@
  */
 import { createHash } from "node:crypto"
 import * as DateTime from "effect/DateTime"
-import type { Fact, Mention, Span } from "../extract/Fact.ts"
+import { type Literal, languageLiteral, literal, namedNode, type Triple, triple } from "../rdf/Term.ts"
+import { lineOf } from "../rdf/Turtle.ts"
+import { detentVocabulary, vocabularies } from "../rdf/Vocabulary.ts"
 import type { DocumentId, RunId } from "../storage/Identity.ts"
-import { type Literal, languageLiteral, literal, namedNode, type Triple, triple } from "./Term.ts"
-import { lineOf } from "./Turtle.ts"
-import { detentVocabulary, vocabularies } from "./Vocabulary.ts"
+import type { Fact, Mention, Span } from "./Fact.ts"
 
 export interface FactSource {
   readonly documentId: DocumentId

@@ -6,13 +6,13 @@ import type { TaskHandlers } from "@detent/processes"
 import { serve } from "@detent/processes/Serving"
 
 const kinds: Readonly<Record<string, () => Promise<TaskHandlers>>> = {
-  document: async () => (await import("../document/DocumentReader.ts")).tasks,
-  text: async () => (await import("../extract/TextOnWorkers.ts")).tasks,
-  ontology: async () => (await import("../ontology/OntologyLoading.ts")).tasks,
-  "built-in": async () => (await import("../extract/builtin/BuiltInReader.ts")).makeBuiltInTasks(),
-  resolution: async () => (await import("../resolve/ResolvedGraph.ts")).tasks,
-  validation: async () => (await import("../validate/WorkerValidation.ts")).tasks,
-  graph: async () => (await import("../graph/GraphStore.ts")).makeGraphStore(),
+  document: async () => (await import("./document/DocumentReader.ts")).tasks,
+  text: async () => (await import("./extract/TextOnWorkers.ts")).tasks,
+  ontology: async () => (await import("./ontology/OntologyLoading.ts")).tasks,
+  "built-in": async () => (await import("./extract/builtin/BuiltInReader.ts")).makeBuiltInTasks(),
+  resolution: async () => (await import("./resolve/ResolvedGraph.ts")).tasks,
+  validation: async () => (await import("./validate/WorkerValidation.ts")).tasks,
+  graph: async () => (await import("./graph/GraphStore.ts")).makeGraphStore(),
 }
 
 /** Each kind is loaded once, and keeps its prepared data. */

@@ -5,7 +5,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
 import { GraphFacts } from "../../src/graph/GraphFacts.ts"
-import { Reviews } from "../../src/review/Reviews.ts"
+import { Reviews } from "../../src/verdict/Reviews.ts"
 import { base, canonical, harbour, type Setting, sea } from "../batch/sea.ts"
 import { completed, factOf, files, hesitant, passings } from "./unsure.ts"
 

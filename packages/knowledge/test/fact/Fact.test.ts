@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import type { Fact, Mention } from "../../src/extract/Fact.ts"
-import { splitByConfidence } from "../../src/extract/Fact.ts"
+import type { Fact, Mention } from "../../src/fact/Fact.ts"
+import { splitByConfidence } from "../../src/fact/Fact.ts"
 
 const sure = Schema.Literals([0, 0.3, 0.5, 0.7, 1])
 const span = { start: 0, end: 1 }

@@ -7,6 +7,9 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
+import { Batches } from "../../src/batch/Batches.ts"
+import { type ManifestDocument, ManifestJson } from "../../src/batch/Manifest.ts"
 import {
   type ActivityName,
   ExtractionOutput,
@@ -14,13 +17,10 @@ import {
   ResolutionOutput,
   runActivity,
   ValidationOutput,
-} from "../../src/batch/Activities.ts"
-import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
-import { Batches } from "../../src/batch/Batches.ts"
-import { type ManifestDocument, ManifestJson } from "../../src/batch/Manifest.ts"
+} from "../../src/dispatch/Activities.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import type { BatchId } from "../../src/storage/Identity.ts"
-import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "./sea.ts"
+import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "../batch/sea.ts"
 
 const files = documentsOf(3)
 const names = Object.keys(files)

@@ -12,14 +12,14 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { Batches, BatchNotFound } from "../batch/Batches.ts"
+import { E, isPassedBy, stageOf } from "../batch/BatchMachine.ts"
+import { type BatchState, BatchStopped, defaultBatchConfig, type S, type StageGraph } from "../batch/BatchState.ts"
+import { loadManifest } from "../batch/Manifest.ts"
 import { timedStage } from "../KnowledgeMetrics.ts"
 import type { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import type { ActivityName } from "../tasks/Task.ts"
-import { Batches, BatchNotFound } from "./Batches.ts"
-import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
-import { type BatchState, BatchStopped, defaultBatchConfig, type S, type StageGraph } from "./BatchState.ts"
-import { loadManifest } from "./Manifest.ts"
 
 /** The batch does not wait for this activity. */
 export class ActivityRefused extends Schema.TaggedError<ActivityRefused>()("ActivityRefused", {

@@ -34,19 +34,11 @@ import { type BatchState, defaultBatchConfig } from "../batch/BatchState.ts"
 import { publishGraph } from "../batch/GraphStages.ts"
 import { loadManifest } from "../batch/Manifest.ts"
 import { startedOntology } from "../batch/ManifestMaking.ts"
+import { documentOfIri } from "../fact/FactGraph.ts"
 import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion, type ShownDocument } from "../graph/CanonicalGraph.ts"
 import { involvedIn, mergedStreams, storedLines, withoutEntities, withoutStatements, writeLines } from "../graph/GraphLines.ts"
-import { documentOfIri } from "../rdf/FactGraph.ts"
 import { lineParts, termOf } from "../rdf/Turtle.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
-import type { Extractors } from "../runs/Extractors.ts"
-import { type ArtifactError, loadArtifact } from "../runs/RunArtifacts.ts"
-import { RunStore } from "../runs/RunStore.ts"
-import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, type Namespace, RunId } from "../storage/Identity.ts"
-import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
-import type { Violation } from "../validate/Report.ts"
-import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import {
   acceptedLines,
   entitiesOf,
@@ -58,7 +50,7 @@ import {
   statedLineOf,
   statementsOf,
   withoutAcceptance,
-} from "./ReviewedGraph.ts"
+} from "../review/ReviewedGraph.ts"
 import {
   type ReviewCounts,
   type ReviewedOnce,
@@ -68,8 +60,16 @@ import {
   type ReviewStatus,
   statementOfReview,
   whyInReview,
-} from "./ReviewItem.ts"
-import { collectReviews, type Decision, type ListedFact, type ListPlace, ReviewStore } from "./ReviewStore.ts"
+} from "../review/ReviewItem.ts"
+import { collectReviews, type Decision, type ListedFact, type ListPlace, ReviewStore } from "../review/ReviewStore.ts"
+import type { Extractors } from "../runs/Extractors.ts"
+import { type ArtifactError, loadArtifact } from "../runs/RunArtifacts.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { type BatchId, type Namespace, RunId } from "../storage/Identity.ts"
+import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
+import type { Violation } from "../validate/Report.ts"
+import { validateOnWorker } from "../validate/WorkerValidation.ts"
 
 export interface ReviewPage {
   readonly facts: ReadonlyArray<ReviewItem>

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
 import type { BatchConfig } from "../../src/batch/BatchState.ts"
 import type { ExtractorService } from "../../src/extract/Extractor.ts"
-import { Reviews } from "../../src/review/Reviews.ts"
+import { Reviews } from "../../src/verdict/Reviews.ts"
 import { base, canonical, lookout, manifest } from "../batch/sea.ts"
 
 /** As sure of a passing as the text says: "maybe" is 0.3, anything else 0.8. */

@@ -5,7 +5,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { documentOfIri } from "../rdf/FactGraph.ts"
+import { documentOfIri } from "../fact/FactGraph.ts"
+import { CanonicalGraph, type GraphError, type GraphVersion, type ShownDocument } from "../graph/CanonicalGraph.ts"
+import { labelPredicate, nodesOfLines, statementType } from "../graph/GraphLines.ts"
 import { nameOfNode, termOf } from "../rdf/Turtle.ts"
 import { prov, rdf, vocabularies } from "../rdf/Vocabulary.ts"
 import type { ReviewFact } from "../review/ReviewItem.ts"
@@ -15,8 +17,6 @@ import type { ArtifactError } from "../runs/RunArtifacts.ts"
 import type { RunStoreFailed } from "../runs/RunTables.ts"
 import type { BatchId, RunId } from "../storage/Identity.ts"
 import type { QuarantinedStatement } from "../validate/Report.ts"
-import { CanonicalGraph, type GraphError, type GraphVersion, type ShownDocument } from "./CanonicalGraph.ts"
-import { labelPredicate, nodesOfLines, statementType } from "./GraphLines.ts"
 
 export type FactStatus = "accepted" | "review" | "quarantined"
 

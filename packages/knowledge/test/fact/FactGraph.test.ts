@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type { Fact, Mention } from "../../src/extract/Fact.ts"
-import { entityIri, factTriples, graphPrefixes } from "../../src/rdf/FactGraph.ts"
+import type { Fact, Mention } from "../../src/fact/Fact.ts"
+import { entityIri, factTriples, graphPrefixes } from "../../src/fact/FactGraph.ts"
 import { lineOf, writeTurtle } from "../../src/rdf/Turtle.ts"
 import { DocumentId, RunId } from "../../src/storage/Identity.ts"
 
