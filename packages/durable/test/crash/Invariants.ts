@@ -10,6 +10,8 @@ import type { WorkerProcess } from "./WorkerProcess.ts"
 
 export interface Proof {
   readonly problems: ReadonlyArray<string>
+  /** Of the problems, those of work that is not done. */
+  readonly unfinished: ReadonlyArray<string>
   readonly events: number
   readonly fired: number
   readonly commands: number
@@ -48,12 +50,13 @@ export const quiescence = async (evidence: Evidence, millis = 30_000): Promise<v
 export const prove = async (evidence: Evidence, last: WorkerProcess | undefined, fresh: WorkerProcess): Promise<Proof> => {
   const tables = await readTables(evidence.store)
   const known = judgeTables(evidence, tables)
+  const unfinished = left(tables, awaitedUntil(evidence))
   const of = ({ machine, id }: { readonly machine: string; readonly id: string }) => known.get(`${machine} ${id}`)
   const problems = [
     ...tables.problems,
     ...[...known.values()].flatMap((one) => one.problems),
     ...judgeAnswers(evidence.sent, of),
-    ...left(tables, awaitedUntil(evidence)),
+    ...unfinished,
   ]
   for (const { machine, id, sequence } of tables.instances) {
     const states = of({ machine, id })?.states ?? []
@@ -68,6 +71,7 @@ export const prove = async (evidence: Evidence, last: WorkerProcess | undefined,
   const all = [...known.values()]
   return {
     problems,
+    unfinished,
     events: all.reduce((sum, { states }) => sum + states.length - 1, 0),
     fired: all.reduce((sum, { fired }) => sum + fired, 0),
     commands: tables.instances.reduce((sum, { commands }) => sum + commands.length, 0),

@@ -10,6 +10,8 @@ export interface Opening {
   readonly store: StoreAddress
   readonly node: string
   readonly pace: number
+  /** The version of its machines. Default: 1. */
+  readonly version?: number
   /** With locks that last so long. */
   readonly lockMillis?: number
   readonly storeTimeoutMillis?: number

@@ -1,4 +1,5 @@
 /** Load on workers while something happens to them or to their store, and the proof from the tables afterwards. */
+import type { ForkOptions } from "node:child_process"
 import { Chance } from "../simulation/Chance.ts"
 import { machinesAt } from "../simulation/Machines.ts"
 import { type Evidence, type Proof, prove, quiescence } from "./Invariants.ts"
@@ -17,7 +18,11 @@ export interface RunOptions {
   readonly worker?: Partial<Omit<Opening, "_tag" | "store">>
   /** What is special about one of the workers, by its number. */
   readonly each?: (index: number) => Partial<Omit<Opening, "_tag" | "store">> & { readonly store?: StoreAddress }
+  /** Where each worker runs. */
+  readonly process?: (index: number) => ForkOptions
   readonly seed?: number
+  /** The process that reads all instances in the end. */
+  readonly fresh?: Partial<Omit<Opening, "_tag" | "store" | "node">>
   readonly clients?: number
   readonly clocksJump?: boolean
 }
@@ -40,7 +45,8 @@ export const underLoad = async (options: RunOptions, happens: (running: Running)
   const machines = machinesAt(pace)
   const chance = new Chance(options.seed ?? 1)
   const opening = { store: options.through ?? options.store, pace, ...options.worker }
-  const started = Array.from({ length: options.workers ?? 1 }, () => new WorkerProcess())
+  const launch = (index: number) => new WorkerProcess(options.process?.(index))
+  const started = Array.from({ length: options.workers ?? 1 }, (_, index) => launch(index))
   const open = (worker: WorkerProcess, index: number) => worker.open({ node: `worker-${index}`, ...opening, ...options.each?.(index) })
   const workers = await Promise.all(started.map(open))
   let asked: ReadonlyArray<WorkerProcess> = workers
@@ -61,8 +67,8 @@ export const underLoad = async (options: RunOptions, happens: (running: Running)
       load,
       workers,
       replace: async (index) => {
-        workers[index] = await open(new WorkerProcess(), index)
-        return workers[index]
+        workers[index] = launch(index)
+        return open(workers[index], index)
       },
       ask: (some) => {
         asked = some
@@ -73,7 +79,7 @@ export const underLoad = async (options: RunOptions, happens: (running: Running)
     const clocksJump = options.clocksJump ?? false
     const evidence: Evidence = { store: options.store, machines, sent: load.sent, clocksJump }
     await quiescence(evidence)
-    const fresh = await new WorkerProcess().open({ store: options.store, pace, node: "fresh" })
+    const fresh = await new WorkerProcess().open({ store: options.store, pace, ...options.fresh, node: "fresh" })
     // Of several that share a store none need know what the others wrote last.
     const proof = await prove(evidence, workers.length === 1 ? workers[0] : undefined, fresh)
     await fresh.stop()

@@ -1,5 +1,5 @@
 /** A worker process as a test sees it: asked over IPC, killed with SIGKILL. */
-import { type ChildProcess, fork } from "node:child_process"
+import { type ChildProcess, type ForkOptions, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import type { Tagged } from "@detent/machine/internal"
@@ -28,8 +28,12 @@ export class WorkerProcess {
   isAlive = true
 
   /** Starts the process; it loads its modules and waits for what to open. */
-  constructor() {
-    this.#child = fork(programOf(join(import.meta.dirname, "worker.ts")), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
+  constructor(options: ForkOptions = {}) {
+    this.#child = fork(programOf(join(import.meta.dirname, "worker.ts")), {
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      execArgv: [],
+      ...options,
+    })
     this.#child.stderr?.on("data", (data) => {
       this.#errors += String(data)
     })
@@ -45,6 +49,11 @@ export class WorkerProcess {
 
   get isOpen(): boolean {
     return this.#isOpen && this.isAlive
+  }
+
+  /** What it wrote to its standard error. */
+  get errors(): string {
+    return this.#errors
   }
 
   async open(opening: Omit<Opening, "_tag">): Promise<this> {

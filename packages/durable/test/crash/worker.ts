@@ -3,7 +3,7 @@
 import { flushCompileCache } from "node:module"
 import type { ClusterOptions } from "@detent/cluster"
 import { Engine, type EngineService, fastLock, InstanceLock } from "@detent/durable"
-import { RetryPolicy } from "@detent/machine"
+import { NewerVersion, RetryPolicy } from "@detent/machine"
 import * as PostgresStore from "@detent/store/PostgresStore"
 import * as SqliteStore from "@detent/store/SqliteStore"
 import * as Cause from "effect/Cause"
@@ -16,7 +16,7 @@ import * as References from "effect/References"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import type { Answer } from "../simulation/Answers.ts"
-import { type Driven, driven, machinesAt } from "../simulation/Machines.ts"
+import { type Driven, driven, machinesAt, upcastersTo } from "../simulation/Machines.ts"
 import type { FromWorker, Opening, ToWorker } from "./Protocol.ts"
 
 const tell = (message: FromWorker) => process.send?.(message)
@@ -41,7 +41,7 @@ const run = Effect.runForkWith(
 let engine: EngineService
 let machines: ReadonlyArray<Driven>
 
-const open = ({ store, node, pace, lockMillis, storeTimeoutMillis, cluster }: Opening) =>
+const open = ({ store, node, pace, version = 1, lockMillis, storeTimeoutMillis, cluster }: Opening) =>
   Effect.gen(function* () {
     const base =
       store._tag === "Sqlite" ? SqliteStore.layer({ filename: store.filename }) : PostgresStore.layer({ url: store.url, maxConnections: 4 })
@@ -61,9 +61,11 @@ const open = ({ store, node, pace, lockMillis, storeTimeoutMillis, cluster }: Op
         : Engine.layer(options).pipe(Layer.provide(yield* inCluster(cluster, store.url)))
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
     engine = Context.get(context, Engine)
-    machines = machinesAt(pace)
+    machines = machinesAt(pace, version)
     const patient = Schedule.spaced("100 millis")
-    yield* Effect.forEach(machines, ({ machine }) => Effect.retry(engine.register(machine), patient), { discard: true })
+    yield* Effect.forEach(machines, ({ machine }) => Effect.retry(engine.register(machine, { upcasters: upcastersTo(version) }), patient), {
+      discard: true,
+    })
   })
 
 /** Loaded only where it is used: most workers are not nodes of a cluster. */
@@ -77,7 +79,8 @@ const answerOf = (exit: Exit.Exit<Extract<Answer, { _tag: "Taken" }>, { readonly
   if (Exit.isSuccess(exit)) return { _tag: "Taken", from: exit.value.from, state: exit.value.state }
   const failure = exit.cause.reasons.find(Cause.isFailReason)
   if (failure === undefined) return { _tag: "Defect", defect: Cause.pretty(exit.cause) }
-  return { _tag: "Refused", error: { _tag: failure.error._tag, message: failure.error.message } }
+  const { error } = failure
+  return { _tag: "Refused", error: { _tag: error instanceof NewerVersion ? "NewerVersion" : error._tag, message: error.message } }
 }
 
 const receive = (message: ToWorker) => {

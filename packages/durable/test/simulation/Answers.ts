@@ -1,7 +1,7 @@
 /** Every answer is true, and an event that was answered before another was sent comes before it in the journal. */
 import type { Tagged } from "@detent/machine/internal"
 import type { Judged } from "./Audit.ts"
-import { codecOf } from "./Machines.ts"
+import { readerOf } from "./Machines.ts"
 
 /** What came back from one attempt. */
 export type Answer =
@@ -39,16 +39,19 @@ export interface Known extends Judged {
 /** The engine lets an instance go, which says nothing about the instance. */
 export const isGivenUp = (message: string): boolean => /the engine was stopped|given up|it was idle|takes no more/.test(message)
 
+/** `NewerVersion`: in a rolling deploy, an older node has the instance for now. */
+const passing = new Set(["PersistenceFailed", "LockingFailed", "SequenceConflict", "NewerVersion"])
+
 /** An answer that tells for sure. What the store or a stopped engine failed at may have happened all the same. */
 export const isOver = (answer: Answer): boolean => {
   if (answer._tag === "Taken" || answer._tag === "Defect") return true
   if (answer._tag === "Silence") return false
   const { error } = answer
   if (error._tag === "MachineStopped") return !isGivenUp(error.message)
-  return error._tag !== "PersistenceFailed" && error._tag !== "LockingFailed" && error._tag !== "SequenceConflict"
+  return !passing.has(error._tag)
 }
 
-export const stateText = (machine: string, state: Tagged): string => codecOf(machine).encodeState(state)
+export const stateText = (machine: string, state: Tagged): string => readerOf(machine).encodeState(state)
 
 /** How often an event was sent, by all clients together. */
 export const attemptsOf = (all: ReadonlyArray<Sent>, token: string): number =>
@@ -86,6 +89,7 @@ const judgeRefusal = (
 ): ReadonlyArray<string> => {
   switch (error._tag) {
     case "PersistenceFailed":
+    case "NewerVersion":
       return []
     case "MachineStopped":
       if (isGivenUp(error.message)) return []

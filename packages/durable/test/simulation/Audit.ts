@@ -10,7 +10,7 @@ import { noEntries } from "../../src/instance/GroupEntries.ts"
 import { entersState } from "../../src/instance/PendingEvent.ts"
 import { isOwedTimer } from "../../src/instance/SelfSentEvents.ts"
 import { encodeSnapshot } from "../../src/instance/SnapshotBody.ts"
-import { type AnyMachine, codecOf } from "./Machines.ts"
+import { type AnyMachine, readerOf } from "./Machines.ts"
 
 /** One instance as it is stored, whatever the store. */
 export interface Stored extends InstanceKey {
@@ -71,7 +71,7 @@ class Judge {
   constructor(machine: AnyMachine, stored: Stored, clocksJump: boolean) {
     this.#clocksJump = clocksJump
     this.#compiled = compiledOf(machine)
-    this.#codec = codecOf(machine.name)
+    this.#codec = readerOf(machine.name)
     this.#stored = stored
     const { v, s, p } = JSON.parse(stored.origin ?? "null") as { readonly v: number; readonly s: unknown; readonly p?: unknown }
     this.#state = this.#codec.stateOf(s, v)

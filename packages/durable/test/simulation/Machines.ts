@@ -22,8 +22,8 @@ const CounterEvent = Event({
   Look: token,
   Wake: token,
 })
-const counter = (pace: number) =>
-  Machine.make({ name: "counter", state: CounterState, event: CounterEvent, initial: CounterState.Counting({ n: 0 }) })
+const counter = (pace: number, version: number) =>
+  Machine.make({ name: "counter", version, state: CounterState, event: CounterEvent, initial: CounterState.Counting({ n: 0 }) })
     .on(CounterState.Counting, CounterEvent.Add, CounterState.Counting, ({ state, event }) =>
       CounterState.Counting({ n: state.n + event.by }),
     )
@@ -45,8 +45,8 @@ const counter = (pace: number) =>
 const OrderState = State({ Pending: { n: Schema.Number }, Awaiting: { n: Schema.Number }, Paid: { n: Schema.Number }, Late: {} })
 const OrderEvent = Event({ Request: token, Pay: token, Ping: token, Again: token, Back: token, Quit: token })
 const effects = Slot.Effects({ charge: { n: Schema.Number }, mail: { text: Schema.String } })
-const order = (pace: number) =>
-  Machine.make({ name: "order", state: OrderState, event: OrderEvent, effects, initial: OrderState.Pending({ n: 0 }) })
+const order = (pace: number, version: number) =>
+  Machine.make({ name: "order", version, state: OrderState, event: OrderEvent, effects, initial: OrderState.Pending({ n: 0 }) })
     .on(OrderState.Pending, OrderEvent.Request, OrderState.Awaiting, ({ state, effects }) => {
       effects.mail({ text: "please pay" })
       effects.mail({ text: "soon" })
@@ -67,9 +67,10 @@ const order = (pace: number) =>
 /** Works: its state has work of its own, its hooks take time, and its work has a deadline. */
 const JobState = State({ Idle: { n: Schema.Number }, Working: { n: Schema.Number }, Resting: { n: Schema.Number } })
 const JobEvent = Event({ Begin: token, Progress: {}, Finish: {}, Abort: token, Note: token })
-const job = (pace: number) =>
+const job = (pace: number, version: number) =>
   Machine.make({
     name: "job",
+    version,
     state: JobState,
     event: JobEvent,
     initial: JobState.Idle({ n: 0 }),
@@ -135,10 +136,10 @@ export interface Driven {
   readonly plain: ((token: string) => Tagged) | undefined
 }
 
-/** The machines, slow or fast: at pace 1 their deadlines are a few seconds. */
-export const machinesAt = (pace: number): ReadonlyArray<Driven> => [
+/** The machines, slow or fast: at pace 1 their deadlines are a few seconds. Their versions behave the same. */
+export const machinesAt = (pace: number, version = 1): ReadonlyArray<Driven> => [
   {
-    machine: any(counter(pace)),
+    machine: any(counter(pace, version)),
     event: (chance, token) =>
       chance.pick([
         ...Array.from({ length: 8 }, () => CounterEvent.Add({ token, by: chance.between(1, 9) })),
@@ -151,7 +152,7 @@ export const machinesAt = (pace: number): ReadonlyArray<Driven> => [
     plain: undefined,
   },
   {
-    machine: any(order(pace)),
+    machine: any(order(pace, version)),
     event: (chance, token) => {
       if (chance.happens(0.02)) return OrderEvent.Quit({ token })
       if (chance.happens(0.05)) return OrderEvent.Pay({ token })
@@ -160,7 +161,7 @@ export const machinesAt = (pace: number): ReadonlyArray<Driven> => [
     plain: (token) => OrderEvent.Ping({ token }),
   },
   {
-    machine: any(job(pace)),
+    machine: any(job(pace, version)),
     event: (chance, token) => chance.pick([JobEvent.Begin, JobEvent.Begin, JobEvent.Abort, JobEvent.Note, JobEvent.Note])({ token }),
     plain: (token) => JobEvent.Note({ token }),
   },
@@ -194,4 +195,18 @@ export const driven = (name: string, among: ReadonlyArray<Driven> = [...machines
 
 const codecs = new Map([...machines, deskAt(1)].map(({ machine }) => [machine.name, new Codec(compiledOf(machine), {})]))
 
+/** The newest version of a machine that a rolling deploy of tests brings. */
+const newest = 100
+
+/** A version reads what those before it wrote, as it is. */
+export const upcastersTo = (version: number) => Object.fromEntries(Array.from({ length: version - 1 }, (_, index) => [index + 1, {}]))
+
+const readers = new Map(
+  [...machinesAt(1, newest), deskAt(1)].map(({ machine }) => [machine.name, new Codec(compiledOf(machine), upcastersTo(newest))]),
+)
+
+/** Reads what any version of a machine has written. */
+export const readerOf = (name: string): Codec => readers.get(name) as Codec
+
+/** Writes as version 1 does. */
 export const codecOf = (name: string): Codec => codecs.get(name) as Codec

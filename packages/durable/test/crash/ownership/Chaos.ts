@@ -1,4 +1,5 @@
 /** Kills and freezes worker processes at random for a while, lets everything end, and proves from their logs who ran what. */
+import type { ForkOptions } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -26,12 +27,21 @@ export interface ChaosOptions {
   readonly slackMillis: number
   /** The processes are nodes of a cluster at these addresses, and keep them when they are started again. */
   readonly addresses?: ReadonlyArray<string>
+  /** Where each process runs. */
+  readonly process?: (index: number) => ForkOptions
+  /** Processes are also stopped and replaced by a newer version, one after the other. */
+  readonly deploys?: boolean
+  /** Further faults. They begin when all instances are at work, and end before the instances do. */
+  readonly beside?: () => Promise<void>
   readonly say?: (line: string) => void
 }
 
 export interface ChaosReport extends OwnershipReport {
   readonly kills: number
   readonly freezes: number
+  readonly deploys: number
+  /** Work that was not done in the end. */
+  readonly unfinished: ReadonlyArray<string>
   /** Where the logs of all processes are, if there were problems. */
   readonly logs: string | undefined
 }
@@ -46,13 +56,18 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
   const chance = new Chance(options.seed)
   const kills: Array<Kill> = []
   const freezes: Array<Freeze> = []
+  let deploys = 0
+  let newest = 1
+  /** What processes wrote that have ended. */
+  const errors: Array<string> = []
+  const versions = new Map<ShiftProcess, number>()
   const frozenSince = new Map<ShiftProcess, Pick<Freeze, "from" | "owned">>()
   // Processes take over as late as the machine lets them run.
   let slowest = slowness()
   let started = 0
   const launch = (index: number) => {
     const address = options.addresses?.[index]
-    return new ShiftProcess({
+    const config = {
       store,
       leaseMillis,
       hasNodeId: true,
@@ -62,8 +77,12 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
       closing,
       shortestMillis: 200,
       longestMillis: 1_500,
+      version: newest,
       ...(address === undefined ? {} : { address }),
-    })
+    }
+    const worker = new ShiftProcess(config, options.process?.(index))
+    versions.set(worker, newest)
+    return worker
   }
   let watch: LockWatch | undefined
   const workers: Array<ShiftProcess> = Array.from({ length: options.processes }, (_, index) => launch(index))
@@ -95,13 +114,38 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     if (from !== undefined) freezes.push({ pid: worker.pid, ...from, to: at })
     await worker.kill()
     kills.push({ pid: worker.pid, at, owned: await ownedBy(store, worker) })
+    replace(worker)
+  }
+
+  const replace = (worker: ShiftProcess) => {
+    // One that did not start in an outage is started again.
+    if (worker.errors !== "" && worker.readyAt !== undefined) errors.push(worker.errors)
     const index = workers.indexOf(worker)
     workers[index] = launch(index)
+  }
+
+  const replaceEnded = () => {
+    for (const worker of workers) {
+      if (worker.isAlive) continue
+      if (worker.readyAt !== undefined) errors.push(`process ${worker.pid} ended by itself`)
+      replace(worker)
+    }
+  }
+
+  /** Stops this process for a newer version, unless others are older. */
+  const deploy = async (worker: ShiftProcess) => {
+    const versionOf = (one: ShiftProcess) => versions.get(one) ?? newest
+    if (workers.every((one) => versionOf(one) === newest)) newest++
+    if (versionOf(worker) === newest) return
+    deploys++
+    await worker.stop()
+    replace(worker)
   }
 
   try {
     await Promise.all(workers.map((worker) => worker.ready()))
     await workers[0]?.start()
+    const beside = options.beside?.()
     watch = store._tag === "Sqlite" ? watchLock(store.filename) : undefined
     say(`${instances} instances on ${options.processes} processes, lease ${leaseMillis} ms`)
     const until = monotonicMillis() + options.seconds * 1000
@@ -111,12 +155,14 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     while (monotonicMillis() < until || !isEnough()) {
       await sleep(chance.between(200, leaseMillis))
       slowest = Math.max(slowest, slowness())
+      replaceEnded()
       for (const [worker, { from }] of [...frozenSince])
         if (monotonicMillis() - from > chance.between(100, 2.5 * leaseMillis + 2_000)) thaw(worker)
       const candidates = victims()
       const victim = candidates[chance.between(0, candidates.length - 1)]
       if (victim === undefined) continue
-      if (chance.between(0, 1) === 0) await kill(victim)
+      if (options.deploys === true && !victim.isFrozen && chance.between(0, 2) === 0) await deploy(victim)
+      else if (chance.between(0, 1) === 0) await kill(victim)
       else if (!victim.isFrozen) {
         const from = monotonicMillis()
         victim.freeze()
@@ -128,6 +174,8 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
       }
     }
     for (const worker of workers) thaw(worker)
+    await beside
+    replaceEnded()
     writeFileSync(closing, "")
     await Promise.all(workers.map((worker) => worker.ready()))
     const unfinished = await awaitEnd(workers[0], instances)
@@ -140,7 +188,8 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
       leaseMillis,
       slackMillis: slackMillis * slowest,
     })
-    const problems = [...proof.problems, ...unfinished, ...workers.map(({ errors }) => errors).filter((text) => text !== "")]
+    const written = [...errors, ...workers.map(({ errors }) => errors)].filter((text) => text !== "")
+    const problems = [...proof.problems, ...unfinished, ...written]
     const isProven = problems.length === 0
     if (isProven) rmSync(folder, { recursive: true, force: true })
     else
@@ -148,7 +197,7 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
         join(folder, "chaos.json"),
         JSON.stringify({ kills, freezes }, (_, value) => (value instanceof Set ? [...value] : value)),
       )
-    return { ...proof, problems, kills: kills.length, freezes: freezes.length, logs: isProven ? undefined : folder }
+    return { ...proof, problems, unfinished, kills: kills.length, freezes: freezes.length, deploys, logs: isProven ? undefined : folder }
   } finally {
     watch?.stop()
     for (const worker of workers) if (worker.isAlive) await worker.kill()
@@ -172,9 +221,18 @@ const settlingMillis = 50
 /** The instances whose work the store gives to a process. */
 const ownedBy = async (store: StoreAddress, { nodeId }: ShiftProcess): Promise<ReadonlySet<string>> => {
   await sleep(settlingMillis)
-  const rows = await query(store, `select id from detent.instances where resident and reason like '${nodeId}/%'`)
-  return new Set(rows.map(({ id }) => String(id)))
+  for (const patience = new Patience(outageMillis); ; await sleep(50)) {
+    try {
+      const rows = await query(store, `select id from detent.instances where resident and reason like '${nodeId}/%'`)
+      return new Set(rows.map(({ id }) => String(id)))
+    } catch (cause) {
+      if (patience.isOver) throw cause
+    }
+  }
 }
+
+/** The database may be restarted meanwhile. */
+const outageMillis = 30_000
 
 interface LockWatch {
   /** Ends the watch. Returns when the file was locked for so long that a frozen process must hold the lock. */

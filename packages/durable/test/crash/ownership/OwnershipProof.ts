@@ -36,6 +36,8 @@ export interface Evidence {
 
 export interface OwnershipReport {
   readonly problems: ReadonlyArray<string>
+  /** Of the problems, those of work that ran twice at once. */
+  readonly overlaps: ReadonlyArray<string>
   readonly runs: number
   /** Runs that were taken over from a process that was killed or frozen. */
   readonly takeovers: number
@@ -60,6 +62,7 @@ interface Run {
 }
 
 export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis, slackMillis }: Evidence): OwnershipReport => {
+  const overlaps: Array<string> = []
   const problems: Array<string> = []
   const runs = runsOf(records)
   const byInstance = Map.groupBy(runs, ({ id }) => id)
@@ -74,7 +77,7 @@ export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis
       const same = later.find(({ round }) => round === run.round)
       if (same !== undefined) {
         const overlapping = run.steps.filter((at) => at > same.begin)
-        if (overlapping.length > 0) problems.push(overlapText(run, same, Math.max(...overlapping) - same.begin))
+        if (overlapping.length > 0) overlaps.push(overlapText(run, same, Math.max(...overlapping) - same.begin))
       }
       const newer = sorted.slice(0, index).find(({ round, begin }) => round > run.round && run.begin - begin > newsMillis)
       if (newer !== undefined && !isWaking(run.pid, run.begin))
@@ -130,7 +133,7 @@ export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis
     const wasKilled = kills.some((kill) => kill.pid === pid && kill.at >= from && kill.at <= to)
     if (!wasKilled && to - from > limit) proveTakeover(pid, from, "frozen")
   }
-  return { problems, runs: runs.length, takeovers, slowestTakeoverMillis: slowest }
+  return { problems: [...overlaps, ...problems], overlaps, runs: runs.length, takeovers, slowestTakeoverMillis: slowest }
 }
 
 const blockedBetween = (blockages: ReadonlyArray<Blockage>, from: number, to: number): number =>

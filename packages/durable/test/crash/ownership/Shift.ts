@@ -47,12 +47,14 @@ export interface ShiftOptions {
   readonly closing: string
   readonly shortestMillis: number
   readonly longestMillis: number
+  /** Of the machine. All versions behave the same. */
+  readonly version: number
 }
 
 /** Failures that pass: the result is sent again until the store has taken it, or the work is stopped. */
 const passing = new Set(["PersistenceFailed", "SequenceConflict", "LockingFailed", "ProcessingTimeout"])
 
-export const shift = ({ log, closing, shortestMillis, longestMillis }: ShiftOptions) => {
+export const shift = ({ log, closing, shortestMillis, longestMillis, version }: ShiftOptions) => {
   let runs = 0
   const work = (id: string, round: number, send: (event: typeof E.Type) => Effect.Effect<unknown, { readonly _tag: string }>) =>
     Effect.suspend(() => {
@@ -80,7 +82,7 @@ export const shift = ({ log, closing, shortestMillis, longestMillis }: ShiftOpti
       }).pipe(Effect.onInterrupt(() => Effect.sync(() => record("stopped"))))
     })
 
-  return Machine.make({ name: "shift", state: S, event: E, initial: S.Ping({ round: 0 }) })
+  return Machine.make({ name: "shift", version, state: S, event: E, initial: S.Ping({ round: 0 }) })
     .on(S.Ping, E.Done, [S.Pong, S.Finished], ({ state: { round }, event }) =>
       event.round !== round ? refuse("another round") : event.last ? S.Finished({ rounds: round + 1 }) : S.Pong({ round: round + 1 }),
     )

@@ -1,10 +1,14 @@
 /** A worker process as its controller sees it. */
-import { type ChildProcess, fork } from "node:child_process"
+import { type ChildProcess, type ForkOptions, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { until } from "../../../../store/test/support/patience.ts"
 import { programOf } from "../../../../store/test/support/programs.ts"
 import { monotonicMillis } from "./Shift.ts"
 import { type FromShiftWorker, nodeIdOf, type ToShiftWorker, type WorkerConfig } from "./worker.ts"
+
+/** In milliseconds of an idle machine. */
+const longestStop = 60_000
 
 export class ShiftProcess {
   readonly #child: ChildProcess
@@ -16,11 +20,12 @@ export class ShiftProcess {
   /** When it could work, by the monotonic clock; undefined before. */
   readyAt: number | undefined
 
-  constructor(config: WorkerConfig) {
+  constructor(config: WorkerConfig, options: ForkOptions = {}) {
     this.#address = config.address
     this.#child = fork(programOf(join(import.meta.dirname, "worker.ts")), [JSON.stringify(config)], {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
       execArgv: [],
+      ...options,
     })
     this.#child.stderr?.on("data", (data) => {
       this.#errors += String(data)
@@ -88,9 +93,12 @@ export class ShiftProcess {
 
   async stop(): Promise<void> {
     if (!this.isAlive) return
-    const gone = once(this.#child, "exit")
     this.#say({ _tag: "Stop" })
-    await gone
+    await until(
+      () => `worker ${this.pid} stops: ${this.#errors}`,
+      () => !this.isAlive,
+      longestStop,
+    )
   }
 
   #say(message: ToShiftWorker) {

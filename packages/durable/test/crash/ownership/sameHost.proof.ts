@@ -21,7 +21,7 @@ const takeOver = async (store: StoreAddress, isRestart: boolean) => {
   const launch = (name: string, hasNodeId = false) =>
     new ShiftProcess({
       ...{ store, leaseMillis, instances, hasNodeId, skipMillis: 600_000, log: join(folder, name), closing },
-      ...{ shortestMillis: 200, longestMillis: 400 },
+      ...{ shortestMillis: 200, longestMillis: 400, version: 1 },
     })
   const first = launch("first")
   const second = isRestart ? undefined : launch("second")

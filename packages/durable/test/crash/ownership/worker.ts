@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
+import { upcastersTo } from "../../simulation/Machines.ts"
 import type { StoreAddress } from "../Protocol.ts"
 import { E, type ShiftOptions, shift } from "./Shift.ts"
 
@@ -69,7 +70,7 @@ const serve = (config: WorkerConfig) => {
     )
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
     const engine = Context.get(context, Engine)
-    yield* engine.register(machine)
+    yield* engine.register(machine, { upcasters: upcastersTo(options.version) })
     return { engine, journal: Context.get(context, Journal) }
   })
 
