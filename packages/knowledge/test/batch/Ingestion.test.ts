@@ -65,7 +65,8 @@ describe("a graph that violates its shapes", () => {
       const { end, report, graph } = yield* ended("quarantine")
       expect(end).toMatchObject({ _tag: "Completed", stats: { violations: 1, quarantined: 2 } })
       expect(report.quarantined).toHaveLength(1)
-      const statements = (report.statements ?? []).map(({ property, message, sources: [source] }) => [property, message, source?.quote])
+      const offending: ReadonlyArray<{ property: string; message: string; sources: ReadonlyArray<{ quote: string }> }> = report.statements
+      const statements = offending.map(({ property, message, sources: [source] }) => [property, message, source?.quote])
       expect(statements.sort()).toEqual([
         [`${base}passed`, "passed too many", "ShipElektra passed ShipFjord"],
         [`${base}passed`, "passed too many", "ShipElektra passed ShipGanymed"],
