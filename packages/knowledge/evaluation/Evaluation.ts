@@ -1,9 +1,10 @@
 /** Runs an extractor over data with known facts and scores what it finds. */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
+import type { Chunk } from "../src/document/Chunk.ts"
 import { chunkText } from "../src/document/Sentences.ts"
 import type { Example } from "../src/extract/builtin/Example.ts"
-import { type Chunk, type ExtractionFailed, Extractor } from "../src/extract/Extractor.ts"
+import { type ExtractionFailed, Extractor } from "../src/extract/Extractor.ts"
 import { documentLanguage } from "../src/extract/language/DocumentLanguage.ts"
 import type { OntologyIndex } from "../src/ontology/OntologyIndex.ts"
 import type { Dataset } from "./Dataset.ts"

@@ -57,6 +57,7 @@ export {
   ManifestRefused,
 } from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifest, readManifestFile } from "./batch/ManifestMaking.ts"
+export type { Chunk } from "./document/Chunk.ts"
 export { type DocumentSource, formatOf, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"
 export * as ReadError from "./document/ReadError.ts"
 export { placesOf, type Reading, type Segment } from "./document/Reading.ts"
@@ -68,16 +69,7 @@ export { Example, ExamplesRefused, ExampleTriple } from "./extract/builtin/Examp
 export type { KnownName } from "./extract/builtin/Gazetteer.ts"
 export * as PooledBuiltIn from "./extract/builtin/PooledBuiltIn.ts"
 export { type TrainingOptions, trainBuiltIn } from "./extract/builtin/Training.ts"
-export {
-  addUsage,
-  type Chunk,
-  ExtractionFailed,
-  Extractor,
-  type ExtractorService,
-  type KnownEntity,
-  noUsage,
-  type Usage,
-} from "./extract/Extractor.ts"
+export { addUsage, ExtractionFailed, Extractor, type ExtractorService, type KnownEntity, noUsage, type Usage } from "./extract/Extractor.ts"
 export { detectLanguage } from "./extract/language/DocumentLanguage.ts"
 export { languageName, proseLanguages, UnreadProse, unreadNextStep } from "./extract/language/ProseLanguage.ts"
 export type { Rejection, RejectionReason } from "./extract/model/Answer.ts"

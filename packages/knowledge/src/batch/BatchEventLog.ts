@@ -15,11 +15,11 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import { countEvent, exposeCounters } from "../KnowledgeMetrics.ts"
 import { moveTables, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { BatchEvent } from "./BatchMachine.ts"
+import { countEvent, exposeCounters } from "./BatchMetrics.ts"
 
 const { cases } = BatchEvent
 const primaryKey = ({ batchId }: { readonly batchId: string }) => batchId

@@ -3,9 +3,9 @@
  * candidate, so that a document of any size can be read piece by piece and gives the same sentences however it is cut into pieces.
  */
 import * as Stream from "effect/Stream"
-import type { Chunk } from "../extract/Extractor.ts"
 import type { Span } from "../fact/Fact.ts"
 import { isFunctionWord } from "../text/Words.ts"
+import type { Chunk } from "./Chunk.ts"
 
 /** A sentence is cut here at the latest, in UTF-16 code units. */
 const longestSentence = 2000

@@ -5,19 +5,10 @@
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import type { Chunk } from "../document/Chunk.ts"
 import type { Fact, Mention, Misfit } from "../fact/Fact.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { UnreadProse } from "./language/ProseLanguage.ts"
-
-/** A piece of a document. Spans in results count from the beginning of the document, not of the chunk. */
-export interface Chunk {
-  readonly index: number
-  readonly text: string
-  /** Where the chunk begins in the document. */
-  readonly offset: number
-  /** The language of the document, as a tag such as `de`. Absent if it could not be detected. */
-  readonly language?: string
-}
 
 /** The usage of a step. The cost is undefined if the price is unknown, never zero. */
 export interface Usage {

@@ -6,11 +6,11 @@ import type { WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { Chunk } from "../document/Chunk.ts"
 import { DocumentSetAside } from "../document/ReadError.ts"
 import { Chunker, type ChunkerState, type ChunkingOptions, chunkStream } from "../document/Sentences.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
-import type { Chunk } from "./Extractor.ts"
 import { type DocumentLanguage, type LanguageEvidence, languageBy, languageEvidence } from "./language/DocumentLanguage.ts"
 
 interface ChunksInput {

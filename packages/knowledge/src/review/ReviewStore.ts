@@ -15,10 +15,7 @@ import * as Schema from "effect/Schema"
 import type { MigrationError } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import type { BatchState } from "../batch/BatchState.ts"
-import { StoredFact, surenessOf } from "../fact/Fact.ts"
-import { contentOf } from "../runs/RunArtifacts.ts"
-import { RunStore, type StoredReview } from "../runs/RunStore.ts"
+import { surenessOf } from "../fact/Fact.ts"
 import { defaultPatience, type RunStoreFailed, rowReader, runStoreFailed, storePatience } from "../runs/RunTables.ts"
 import { type BatchId, Namespace } from "../storage/Identity.ts"
 import {
@@ -531,42 +528,3 @@ const make = (patience: Duration.Input) =>
 const readRun = rowReader("review_facts", Schema.Struct({ fact_id: Schema.String, run_id: Schema.String }))
 const readProperty = rowReader("review_facts", Schema.Struct({ property: Schema.String }))
 const readNamespace = rowReader("review_decisions", Schema.Struct({ namespace: Namespace }))
-
-/** Runs of an earlier release did not store the name of the extractor with their facts. */
-const FoundFacts = Schema.fromJsonString(
-  Schema.Array(Schema.Struct({ ...StoredFact.fields, extractor: Schema.optionalKey(Schema.String) })),
-)
-
-/** Review lists of runs per page. */
-const pageSize = 200
-
-/**
- * Makes the review list of a batch from the rows of its documents' runs. Returns how many facts are on the list. A repeated call
- * makes the same list.
- */
-export const collectReviews = ({ batchId, targetNamespace, config }: Pick<BatchState, "batchId" | "targetNamespace" | "config">) =>
-  Effect.gen(function* () {
-    const runs = yield* RunStore
-    const reviews = yield* ReviewStore
-    yield* reviews.begin(batchId)
-    let after: { readonly documentId: string; readonly key: string } | undefined = { documentId: "", key: "" }
-    while (after !== undefined) {
-      const page: ReadonlyArray<StoredReview> = yield* runs.reviewsOf(batchId, after, pageSize)
-      const facts = yield* Effect.forEach(page, (one) => factsOf(one, config.extractor ?? "built-in"))
-      yield* reviews.add(batchId, targetNamespace, facts.flat())
-      yield* reviews.carryOver(targetNamespace, facts.flat())
-      const last = page.at(-1)
-      after = last === undefined || page.length < pageSize ? undefined : { documentId: last.documentId, key: last.artifact.artifact_key }
-    }
-    yield* reviews.complete(batchId)
-    const { open, accepted, rejected } = yield* reviews.counts(batchId)
-    return open + accepted + rejected
-  })
-
-const factsOf = ({ artifact, reviewBelow, contentHash = "", ...document }: StoredReview, extractor: string) =>
-  Effect.gen(function* () {
-    const found = yield* Effect.orDie(Schema.decodeEffect(FoundFacts)(yield* contentOf(artifact)))
-    return found.map(
-      ({ extractor: own = extractor, ...fact }): ReviewFact => ({ ...document, contentHash, extractor: own, reviewBelow, fact }),
-    )
-  })

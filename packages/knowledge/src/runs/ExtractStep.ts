@@ -10,15 +10,8 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import {
-  addUsage,
-  type Chunk,
-  type ExtractionFailed,
-  type ExtractorService,
-  type KnownEntity,
-  noUsage,
-  type Usage,
-} from "../extract/Extractor.ts"
+import type { Chunk } from "../document/Chunk.ts"
+import { addUsage, type ExtractionFailed, type ExtractorService, type KnownEntity, noUsage, type Usage } from "../extract/Extractor.ts"
 import { type Fact, type Mention, type Misfit, StoredFact, StoredMention, splitByConfidence } from "../fact/Fact.ts"
 import { entityIri, type FactSource, factTriples, mentionTriples, statementOf } from "../fact/FactGraph.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"

@@ -39,6 +39,7 @@ import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion, 
 import { involvedIn, mergedStreams, storedLines, withoutEntities, withoutStatements, writeLines } from "../graph/GraphLines.ts"
 import { lineParts, termOf } from "../rdf/Turtle.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
+import { collectReviews } from "../review/ReviewCollection.ts"
 import {
   acceptedLines,
   entitiesOf,
@@ -61,7 +62,7 @@ import {
   statementOfReview,
   whyInReview,
 } from "../review/ReviewItem.ts"
-import { collectReviews, type Decision, type ListedFact, type ListPlace, ReviewStore } from "../review/ReviewStore.ts"
+import { type Decision, type ListedFact, type ListPlace, ReviewStore } from "../review/ReviewStore.ts"
 import type { Extractors } from "../runs/Extractors.ts"
 import { type ArtifactError, loadArtifact } from "../runs/RunArtifacts.ts"
 import { RunStore } from "../runs/RunStore.ts"

@@ -2,7 +2,8 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
-import { type Chunk, type ExtractorService, noUsage } from "../../src/extract/Extractor.ts"
+import type { Chunk } from "../../src/document/Chunk.ts"
+import { type ExtractorService, noUsage } from "../../src/extract/Extractor.ts"
 import { base, canonical, harbour, manifest } from "./sea.ts"
 
 /** Finds "[X] passed [Y]". */

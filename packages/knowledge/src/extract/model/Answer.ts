@@ -7,10 +7,11 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { Chunk } from "../../document/Chunk.ts"
 import type { Fact, FactObject, Mention, Span } from "../../fact/Fact.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { xsd } from "../../rdf/Vocabulary.ts"
-import { type Chunk, ExtractionFailed, type KnownEntity } from "../Extractor.ts"
+import { ExtractionFailed, type KnownEntity } from "../Extractor.ts"
 import type { Vocabulary } from "./Prompt.ts"
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))

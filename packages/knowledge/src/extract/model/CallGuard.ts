@@ -12,9 +12,9 @@ import * as Random from "effect/Random"
 import type * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
-import { countUsage, timedCall } from "../../KnowledgeMetrics.ts"
 import { addUsage, ExtractionFailed, noUsage, type Usage } from "../Extractor.ts"
 import { type Budget, defaultPrices, type ModelPrice, type Tokens, usageOf } from "./Cost.ts"
+import { countUsage, timedCall } from "./ModelMetrics.ts"
 
 export interface GuardOptions {
   /** The name in errors and provenance: `anthropic/claude-…`. */

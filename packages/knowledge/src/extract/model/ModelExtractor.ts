@@ -11,18 +11,10 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { Chunk } from "../../document/Chunk.ts"
 import type { Fact, Mention } from "../../fact/Fact.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import {
-  addUsage,
-  type Chunk,
-  ExtractionFailed,
-  Extractor,
-  type ExtractorService,
-  type KnownEntity,
-  noUsage,
-  type Usage,
-} from "../Extractor.ts"
+import { addUsage, ExtractionFailed, Extractor, type ExtractorService, type KnownEntity, noUsage, type Usage } from "../Extractor.ts"
 import {
   checkEntities,
   checkFacts,

@@ -5,9 +5,10 @@
  */
 
 import { contentHashOf } from "@detent/blobs/ContentHash"
+import type { Chunk } from "../../document/Chunk.ts"
 import type { Mention } from "../../fact/Fact.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import type { Chunk, KnownEntity } from "../Extractor.ts"
+import type { KnownEntity } from "../Extractor.ts"
 import type { ModelRequest } from "./ModelClient.ts"
 
 type Question = Pick<ModelRequest, "system" | "prompt" | "name" | "schema">

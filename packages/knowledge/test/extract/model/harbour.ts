@@ -1,6 +1,6 @@
 /** A small ontology and a text of it, for tests. */
 import * as Effect from "effect/Effect"
-import type { Chunk } from "../../../src/extract/Extractor.ts"
+import type { Chunk } from "../../../src/document/Chunk.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
 
 export const namespace = "https://example.org/harbour#"

@@ -1,0 +1,9 @@
+/** A piece of a document. Spans in results count from the beginning of the document, not of the chunk. */
+export interface Chunk {
+  readonly index: number
+  readonly text: string
+  /** Where the chunk begins in the document. */
+  readonly offset: number
+  /** The language of the document, as a tag such as `de`. Absent if it could not be detected. */
+  readonly language?: string
+}
