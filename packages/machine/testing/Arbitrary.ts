@@ -7,8 +7,8 @@
  * ```
  */
 import * as Arbitrary from "effect/Arbitrary"
-import type { EventOf, StateOf } from "../src/define/MachineType.ts"
-import { DefinitionError } from "../src/error/MachineError.ts"
+import type { EventOf, StateOf } from "../src/contract/MachineType.ts"
+import { DefinitionError } from "../src/schema/DefinitionError.ts"
 import type { TagOf, UntypedUnion } from "../src/schema/Union.ts"
 import { type AnyMachine, declarationsOf } from "./Subject.ts"
 

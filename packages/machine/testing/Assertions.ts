@@ -3,9 +3,9 @@
  * simulation, so that a test can check requests and data too.
  */
 
-import { eventLabel } from "../src/decide/Timeout.ts"
-import { compiledOf, initialState } from "../src/define/Machine.ts"
-import type { EventOf } from "../src/define/MachineType.ts"
+import type { EventOf } from "../src/contract/MachineType.ts"
+import { eventLabel } from "../src/decision/Timeout.ts"
+import { compiledOf, initialState } from "../src/Machine.ts"
 import { declaredWays } from "./Reachability.ts"
 import { type Advance, type SimulateOptions, type Simulation, type SimulationOf, simulate } from "./Simulate.ts"
 import type { AnyMachine, StartOf, StateTag } from "./Subject.ts"

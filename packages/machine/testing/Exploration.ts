@@ -1,8 +1,8 @@
 /** Makes the decisions of `explore`, and collects exceptions and endless transitions. */
 import * as Formatter from "effect/Formatter"
 import { begin, decide } from "../src/decide/Decide.ts"
-import type { NotBegun } from "../src/decide/Decision.ts"
-import { eventLabel, timeoutEvent } from "../src/decide/Timeout.ts"
+import type { NotBegun } from "../src/decision/Decision.ts"
+import { eventLabel, timeoutEvent } from "../src/decision/Timeout.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 import { describe } from "../src/error/MachineError.ts"
 import { redact } from "../src/schema/Sensitive.ts"

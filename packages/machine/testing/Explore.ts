@@ -8,10 +8,10 @@
  *
  * Only decisions are made; no effect, hook that returns an Effect, `spawn` or `task` runs.
  */
-import { type Blueprint, complete, transitionEvent } from "../src/define/Blueprint.ts"
+import { type Blueprint, complete, transitionEvent } from "../src/contract/Blueprint.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
-import { initialState } from "../src/define/Machine.ts"
 import { describe } from "../src/error/MachineError.ts"
+import { initialState } from "../src/Machine.ts"
 import { Exploration } from "./Exploration.ts"
 import type { ConstantGuard, ExploreReport, NeverProduced, NotExplored, StateFinding, UndeclaredSlots } from "./ExploreReport.ts"
 import { Observed, type ObservedEdge } from "./Observed.ts"

@@ -1,6 +1,6 @@
 /** Which states can be reached according to the declarations alone. */
 
-import { eventLabel, timeoutEvent } from "../src/decide/Timeout.ts"
+import { eventLabel, timeoutEvent } from "../src/decision/Timeout.ts"
 import type { Compiled, Transition } from "../src/define/Compile.ts"
 
 export interface DeclaredEdge {

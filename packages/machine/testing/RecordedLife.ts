@@ -3,8 +3,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { stay, stop } from "../src/decide/Outcome.ts"
-import * as Machine from "../src/define/Machine.ts"
+import { stay, stop } from "../src/decision/Outcome.ts"
+import * as Machine from "../src/Machine.ts"
 import { Event } from "../src/schema/Event.ts"
 import { State } from "../src/schema/State.ts"
 

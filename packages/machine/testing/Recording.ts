@@ -1,9 +1,9 @@
 /** The states, requests and errors of an actor that a test harness records. */
 import * as Effect from "effect/Effect"
-import type { Snapshot } from "../src/actor/Actor.ts"
 import type { Inspection } from "../src/actor/Inspection.ts"
 import { type Trace, traceOfInspections } from "../src/actor/Trace.ts"
-import type { Request } from "../src/decide/Decision.ts"
+import type { Snapshot } from "../src/contract/Actor.ts"
+import type { Request } from "../src/decision/Decision.ts"
 import type { Builder } from "../src/define/Builder.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 import type { SendError } from "../src/error/MachineError.ts"

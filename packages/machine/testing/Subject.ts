@@ -1,9 +1,10 @@
 /** The machine under test: the types that the helpers accept, and the stubs of its slots. */
+
+import type { InputOf, StateOf } from "../src/contract/MachineType.ts"
 import { Builder } from "../src/define/Builder.ts"
 import type { Declarations } from "../src/define/Declarations.ts"
 import type { Definition } from "../src/define/Definition.ts"
-import type { InputOf, StateOf } from "../src/define/MachineType.ts"
-import { DefinitionError } from "../src/error/MachineError.ts"
+import { DefinitionError } from "../src/schema/DefinitionError.ts"
 
 /** Any machine, built or not. */
 export type AnyMachine = Definition<unknown, unknown, never, unknown, string>

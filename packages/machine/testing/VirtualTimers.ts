@@ -1,6 +1,6 @@
 /** The timeouts of the current state and its groups, and the delayed events of the instance, on a clock that only a test moves. */
-import type { DelayRequest, TimerRequest } from "../src/decide/Decision.ts"
-import { timersOnEnter, timersOnStay } from "../src/decide/Timeout.ts"
+import type { DelayRequest, TimerRequest } from "../src/decision/Decision.ts"
+import { timersOnEnter, timersOnStay } from "../src/decision/Timeout.ts"
 import { isTimerOf, type Node } from "../src/define/Compile.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 

@@ -1,6 +1,6 @@
 /** Errors, log lines and inspections of an actor, with its machine and id on them. */
 import * as Effect from "effect/Effect"
-import { eventLabel } from "../decide/Timeout.ts"
+import { eventLabel } from "../decision/Timeout.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import { ActionFailed, InvalidEvent, Overloaded, type Phase, type SendError, TransitionRefused, tagOf } from "../error/MachineError.ts"
 import { type ActorState, guarded } from "./ActorState.ts"

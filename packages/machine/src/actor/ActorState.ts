@@ -2,11 +2,11 @@
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Stream from "effect/Stream"
-import type { Taken } from "../decide/Decision.ts"
+import type { ActorEnd, Snapshot } from "../contract/Actor.ts"
+import type { Taken } from "../decision/Decision.ts"
 import type { Compiled, Node } from "../define/Compile.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import { explainWithFrames, MachineStopped } from "../error/MachineError.ts"
-import type { ActorEnd, Snapshot } from "./Actor.ts"
 import type { Environment, Host } from "./Host.ts"
 import { listening } from "./Listening.ts"
 

@@ -1,7 +1,7 @@
 /** Executes requested effects in memory. They continue when the state is left, and when the actor ends. */
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import type { Request } from "../decide/Decision.ts"
+import type { Request } from "../decision/Decision.ts"
 import { type CommandOutcome, callSlot, eventOf, failed, outcomeOf, retryDelay } from "../effects/Command.ts"
 import * as RetryPolicy from "../effects/RetryPolicy.ts"
 import type { ActorPort } from "./ActorPort.ts"

@@ -1,5 +1,5 @@
 /** Everything that happens in an actor system, for tests, logs and live views. */
-import type { Taken } from "../decide/Decision.ts"
+import type { Taken } from "../decision/Decision.ts"
 import type { ActionFailed, SendError } from "../error/MachineError.ts"
 
 interface About {

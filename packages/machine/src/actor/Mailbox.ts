@@ -1,7 +1,7 @@
 /** Events that wait for their turn, and the outcome each sender waits for. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { Taken } from "../decide/Decision.ts"
+import type { Taken } from "../decision/Decision.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import type { SendError } from "../error/MachineError.ts"
 

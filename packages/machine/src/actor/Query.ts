@@ -3,9 +3,9 @@
  * answer it too.
  */
 import { decide } from "../decide/Decide.ts"
-import type { Taken } from "../decide/Decision.ts"
+import type { Taken } from "../decision/Decision.ts"
 import type { Compiled } from "../define/Compile.ts"
-import { eventProblem } from "../define/Machine.ts"
+import { eventProblem } from "../Machine.ts"
 import type { Tagged } from "../schema/Variant.ts"
 import type { ActorState } from "./ActorState.ts"
 

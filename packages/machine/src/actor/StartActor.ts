@@ -1,9 +1,9 @@
 /** Starts an actor. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { compiledOf, firstState } from "../define/Machine.ts"
 import { unbuilt } from "../effects/Slot.ts"
 import { type ActorExists, InvalidState, identified, idProblem, type SendError } from "../error/MachineError.ts"
+import { compiledOf, firstState } from "../Machine.ts"
 import type { Host } from "./Host.ts"
 import { LocalActor } from "./LocalActor.ts"
 import type { StateScope } from "./StateScope.ts"

@@ -2,10 +2,10 @@
  * A trace is the path of one instance: made from a simulation, an actor or a journal, and drawn by the diagrams. It holds
  * tags and shown fields only; sensitive fields are hidden when it is made.
  */
-import type { Taken } from "../decide/Decision.ts"
-import { eventLabel } from "../decide/Timeout.ts"
+import type { Taken } from "../decision/Decision.ts"
+import { eventLabel } from "../decision/Timeout.ts"
 import type { Definition } from "../define/Definition.ts"
-import { compiledOf } from "../define/Machine.ts"
+import { compiledOf } from "../Machine.ts"
 import { redact } from "../schema/Sensitive.ts"
 import type { Tagged } from "../schema/Variant.ts"
 import type { Inspection } from "./Inspection.ts"

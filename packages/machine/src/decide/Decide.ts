@@ -4,6 +4,19 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import {
+  type Beginning,
+  type Decision,
+  type Hook,
+  type NotBegun,
+  none,
+  type Postponed,
+  type Refused,
+  type Taken,
+  TakenDecision,
+} from "../decision/Decision.ts"
+import { memoryOf, remember, withMemory } from "../decision/GroupMemory.ts"
+import { eventLabel, isOwnEvent, isTimeoutEvent, timersOnEnter, timersOnStay } from "../decision/Timeout.ts"
 import { type Compiled, type GroupNode, type Node, type Transition, timeoutOf } from "../define/Compile.ts"
 import type { HookFunction, Tagged } from "../define/Declarations.ts"
 import {
@@ -16,20 +29,7 @@ import {
   type Phase,
   TransitionRefused,
 } from "../error/MachineError.ts"
-import {
-  type Beginning,
-  type Decision,
-  type Hook,
-  type NotBegun,
-  none,
-  type Postponed,
-  type Refused,
-  type Taken,
-  TakenDecision,
-} from "./Decision.ts"
 import { Frame, type RecordedAnswers } from "./Frame.ts"
-import { memoryOf, remember, withMemory } from "./GroupMemory.ts"
-import { eventLabel, isOwnEvent, isTimeoutEvent, timersOnEnter, timersOnStay } from "./Timeout.ts"
 
 /** More automatic transitions in a row than this are endless. */
 export const alwaysLimit = 1000

@@ -1,11 +1,12 @@
 /** The context of one decision: the data its functions may read, and the list of their requests. */
 import type * as Duration from "effect/Duration"
+import { type DelayRequest, type Hook, none, type Request, type TimerRequest } from "../decision/Decision.ts"
+import { durationMillis, latestDue } from "../decision/Timeout.ts"
 import type { Compiled } from "../define/Compile.ts"
 import type { Predicate, Tagged } from "../define/Declarations.ts"
 import type { Recorder } from "../effects/Slot.ts"
-import { DefinitionError, type Phase } from "../error/MachineError.ts"
-import { type DelayRequest, type Hook, none, type Request, type TimerRequest } from "./Decision.ts"
-import { durationMillis, latestDue } from "./Timeout.ts"
+import type { Phase } from "../error/MachineError.ts"
+import { DefinitionError } from "../schema/DefinitionError.ts"
 
 /** The answers of guards at the first decision on an event, in the order they were asked. */
 export interface RecordedAnswers {

@@ -3,8 +3,8 @@
  * compiler refuses, for callers in plain JavaScript.
  */
 import type * as Duration from "effect/Duration"
+import type { Blueprint } from "../contract/Blueprint.ts"
 import type { UntypedCommandSettings } from "../effects/Command.ts"
-import type { Blueprint } from "./Blueprint.ts"
 import { type Compiled, compile } from "./Compile.ts"
 import {
   type AlwaysDeclaration,

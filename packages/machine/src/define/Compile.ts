@@ -1,6 +1,6 @@
 /** Turns declarations into the tables that decisions are looked up in: one lookup by state, one by event. */
 import * as Duration from "effect/Duration"
-import { durationMillis } from "../decide/Timeout.ts"
+import { durationMillis } from "../decision/Timeout.ts"
 import { effectCalls, guardCalls, type SlotCalls } from "../effects/Slot.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import { type ValueCheck, valueCheck } from "../schema/ValueCheck.ts"

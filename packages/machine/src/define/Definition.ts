@@ -3,15 +3,15 @@
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
-import type { Self } from "../actor/Self.ts"
-import type { History, Refuse, Stay, Stop } from "../decide/Outcome.ts"
+import type { Definition } from "../contract/MachineType.ts"
+import type { Self } from "../contract/Self.ts"
+import type { History, Refuse, Stay, Stop } from "../decision/Outcome.ts"
 import type { CommandSettings } from "../effects/Command.ts"
 import type { AsyncContext } from "../effects/HandlerCall.ts"
 import type { HandlerServices } from "../effects/Slot.ts"
 import type { TagOf } from "../schema/Union.ts"
 import type { Group, Initial, Source } from "../schema/Variant.ts"
 import type { Persistence } from "./Declarations.ts"
-import type { Definition } from "./MachineType.ts"
 import type {
   Decided,
   Edge,
@@ -33,7 +33,7 @@ import type {
   StateDecided,
 } from "./TypeRules.ts"
 
-export type { Definition } from "./MachineType.ts"
+export type { Definition } from "../contract/MachineType.ts"
 
 /** The slots of a machine, as its functions see them. */
 export interface SlotTypes {

@@ -1,8 +1,5 @@
 /** Derives the blueprint of a definition from its declarations alone: no function of the user is called or read. */
 import * as Duration from "effect/Duration"
-import { isSensitive } from "../schema/Sensitive.ts"
-import type { UntypedUnion } from "../schema/Union.ts"
-import type { UntypedVariant } from "../schema/Variant.ts"
 import type {
   ActionBlueprint,
   Blueprint,
@@ -13,7 +10,10 @@ import type {
   StayBlueprint,
   TargetBlueprint,
   TransitionBlueprint,
-} from "./Blueprint.ts"
+} from "../contract/Blueprint.ts"
+import { isSensitive } from "../schema/Sensitive.ts"
+import type { UntypedUnion } from "../schema/Union.ts"
+import type { UntypedVariant } from "../schema/Variant.ts"
 import {
   type AlwaysDeclaration,
   chainOf,

@@ -2,7 +2,7 @@
  * How transitions are drawn: as an edge, or as a line inside the box where the state is kept, since a loop would
  * suggest that the state is left. Events that lead the same way share an edge.
  */
-import type { Blueprint, TargetBlueprint, TransitionBlueprint } from "../define/Blueprint.ts"
+import type { Blueprint, TargetBlueprint, TransitionBlueprint } from "../contract/Blueprint.ts"
 import { type Bundle, keeps } from "./Bundle.ts"
 import { cut } from "./Escape.ts"
 import { stateKey, stopKey } from "./Keys.ts"

@@ -2,7 +2,7 @@
  * A transition that every state of a group has is drawn once, from the group. If a single state differs, each state
  * keeps its own: an edge from a group's border must hold for every state inside.
  */
-import type { Blueprint, TargetBlueprint, TransitionBlueprint } from "../define/Blueprint.ts"
+import type { Blueprint, TargetBlueprint, TransitionBlueprint } from "../contract/Blueprint.ts"
 import { anyKey, groupKey, stateKey } from "./Keys.ts"
 import { groupsOf, leavesOf, type Nested } from "./Nesting.ts"
 

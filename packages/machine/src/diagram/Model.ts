@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { Blueprint } from "../define/Blueprint.ts"
+import type { Blueprint } from "../contract/Blueprint.ts"
 import { blueprintOf, type Source } from "./Scene.ts"
 
 /** The format this version writes and reads. */

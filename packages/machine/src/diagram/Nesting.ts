@@ -1,5 +1,5 @@
 /** States inside their groups, as a tree. */
-import type { Blueprint, StateBlueprint } from "../define/Blueprint.ts"
+import type { Blueprint, StateBlueprint } from "../contract/Blueprint.ts"
 
 export interface NestedGroup {
   readonly name: string

@@ -3,8 +3,8 @@
  * transitions are hops of their own, without an event.
  */
 import type { Trace, TraceStep } from "../actor/Trace.ts"
-import { isOwnEvent } from "../decide/Timeout.ts"
-import { type TargetBlueprint, type TransitionBlueprint, timeoutLabel } from "../define/Blueprint.ts"
+import { type TargetBlueprint, type TransitionBlueprint, timeoutLabel } from "../contract/Blueprint.ts"
+import { isOwnEvent } from "../decision/Timeout.ts"
 
 interface Hop {
   readonly from: string

@@ -5,7 +5,7 @@
  */
 
 import type { Trace } from "../actor/Trace.ts"
-import type { ActionBlueprint, Blueprint, MetaBlueprint, StateBlueprint, StayBlueprint } from "../define/Blueprint.ts"
+import type { ActionBlueprint, Blueprint, MetaBlueprint, StateBlueprint, StayBlueprint } from "../contract/Blueprint.ts"
 import { hidden } from "../schema/Sensitive.ts"
 import { type Arrow, arrowsOf, type Edge, joinParallel, type Line } from "./Arrow.ts"
 import { bundle } from "./Bundle.ts"

@@ -8,7 +8,7 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import { durationMillis } from "../decide/Timeout.ts"
+import { durationMillis } from "../decision/Timeout.ts"
 import { failed, Verdict } from "./Command.ts"
 
 export { CommandFailed } from "./Command.ts"

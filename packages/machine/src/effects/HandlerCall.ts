@@ -5,7 +5,7 @@
  */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { DefinitionError } from "../error/MachineError.ts"
+import { DefinitionError } from "../schema/DefinitionError.ts"
 
 /** The context of async code. */
 export interface AsyncContext {

@@ -7,8 +7,9 @@
  * ```
  */
 import type * as Duration from "effect/Duration"
-import { durationMillis } from "../decide/Timeout.ts"
-import { DefinitionError, describe } from "../error/MachineError.ts"
+import { durationMillis } from "../decision/Timeout.ts"
+import { describe } from "../error/MachineError.ts"
+import { DefinitionError } from "../schema/DefinitionError.ts"
 
 export type RetryPolicy =
   | { readonly _tag: "None" }

@@ -9,8 +9,8 @@
  */
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { Self } from "../actor/Self.ts"
-import { DefinitionError } from "../error/MachineError.ts"
+import type { Self } from "../contract/Self.ts"
+import { DefinitionError } from "../schema/DefinitionError.ts"
 import type { Fields } from "../schema/Variant.ts"
 import type { AsyncContext } from "./HandlerCall.ts"
 

@@ -4,6 +4,7 @@
  */
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
+import type { DefinitionError } from "../schema/DefinitionError.ts"
 import { joinLines, pathsOf } from "../schema/SchemaProblem.ts"
 import { hidden, isSensitive } from "../schema/Sensitive.ts"
 
@@ -11,17 +12,6 @@ const instance = { machine: Schema.String, id: Schema.optionalKey(Schema.String)
 
 const where = (error: { readonly machine: string; readonly id?: string }) =>
   error.id === undefined || error.id === error.machine ? error.machine : `${error.machine} ${error.id}`
-
-/** A machine was declared wrongly. Thrown while the definition is built: no program can continue with it. */
-export class DefinitionError extends Schema.TaggedError<DefinitionError>()("DefinitionError", {
-  machine: Schema.optionalKey(Schema.String),
-  problem: Schema.String,
-  nextStep: Schema.String,
-}) {
-  override get message() {
-    return `${this.machine === undefined ? "" : `machine ${this.machine}: `}${this.problem}; ${this.nextStep}`
-  }
-}
 
 /** The state has no transition for the event. Nothing changed. */
 export class InvalidTransition extends Schema.TaggedError<InvalidTransition>()("InvalidTransition", {

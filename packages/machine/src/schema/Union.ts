@@ -2,7 +2,7 @@
  * The tagged unions behind `State` and `Event`: variants, groups of variants, and the methods of all unions.
  */
 import * as Schema from "effect/Schema"
-import { DefinitionError } from "../error/MachineError.ts"
+import { DefinitionError } from "./DefinitionError.ts"
 import {
   checkName,
   type Fields,

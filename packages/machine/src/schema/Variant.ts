@@ -3,7 +3,7 @@
  * has their schema, used to check, store and generate them.
  */
 import * as Schema from "effect/Schema"
-import { DefinitionError } from "../error/MachineError.ts"
+import { DefinitionError } from "./DefinitionError.ts"
 
 export type Fields = Schema.Struct.Fields
 

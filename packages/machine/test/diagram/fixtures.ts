@@ -7,7 +7,7 @@ import type {
   StateBlueprint,
   TargetBlueprint,
   TransitionBlueprint,
-} from "../../src/define/Blueprint.ts"
+} from "../../src/contract/Blueprint.ts"
 
 const field = (name: string): FieldBlueprint =>
   name.startsWith("!") ? { name: name.slice(1), sensitive: true } : { name, sensitive: false }

@@ -3,7 +3,7 @@
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { Trace } from "../../src/actor/Trace.ts"
-import type { Blueprint, TransitionBlueprint } from "../../src/define/Blueprint.ts"
+import type { Blueprint, TransitionBlueprint } from "../../src/contract/Blueprint.ts"
 import { after, always, blueprint, group, on, postpone, state, stay, step, stop, traceOf } from "./fixtures.ts"
 
 const upTo = (last: number) => Schema.Literals(Array.from({ length: last + 1 }, (_, index) => index))

@@ -1,7 +1,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { describe, expect, it } from "vitest"
-import type { Blueprint } from "../../src/define/Blueprint.ts"
+import type { Blueprint } from "../../src/contract/Blueprint.ts"
 import { Dot, Mermaid, Model } from "../../src/diagram/index.ts"
 import { machines, order } from "./fixtures.ts"
 

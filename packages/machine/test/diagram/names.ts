@@ -3,7 +3,7 @@
 import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
 import type { Trace } from "../../src/actor/Trace.ts"
-import type { Blueprint } from "../../src/define/Blueprint.ts"
+import type { Blueprint } from "../../src/contract/Blueprint.ts"
 import { after, always, blueprint, event, group, on, postpone, state, stay, step, stop, traceOf } from "./fixtures.ts"
 
 /** What has a meaning somewhere in Mermaid, DOT, XML, Markdown or JavaScript. */

@@ -7,8 +7,8 @@
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import type * as Stream from "effect/Stream"
-import type { Taken } from "../decide/Decision.ts"
-import type { TimeoutEvent } from "../decide/Timeout.ts"
+import type { Taken } from "../decision/Decision.ts"
+import type { TimeoutEvent } from "../decision/Timeout.ts"
 import type { ActionFailed, MachineStopped, SendError } from "../error/MachineError.ts"
 import type { Answered } from "../schema/Union.ts"
 

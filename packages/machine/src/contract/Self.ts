@@ -1,6 +1,5 @@
 /** The interface of an actor for work that runs inside it. */
 import type * as Effect from "effect/Effect"
-import type { Definition } from "../define/MachineType.ts"
 import type {
   ActionFailed,
   ActorExists,
@@ -11,6 +10,7 @@ import type {
   SendError,
 } from "../error/MachineError.ts"
 import type { Actor } from "./Actor.ts"
+import type { Definition } from "./MachineType.ts"
 
 /** An actor as seen by its own work. */
 export interface Self<in E> {
