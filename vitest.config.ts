@@ -7,7 +7,7 @@ import { LongestFirst } from "./scripts/LongestFirst.ts"
 const NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/detent-compile", import.meta.url))
 
 /** The folders whose tests share one PostgreSQL. Runs of other tests do not wait until it has started. */
-const withPostgres = "{store/test,durable/test,cluster/test,uploads/test,*/test/postgres}"
+const withPostgres = "{store/test,durable/test,eventlog/test,cluster/test,uploads/test,*/test/postgres}"
 
 /** Starts it. */
 const postgres = "packages/store/test/support/globalSetup.ts"

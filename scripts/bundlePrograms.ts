@@ -18,7 +18,7 @@ const programs = [
   "packages/durable/test/crash/commandWorker.ts",
   "packages/durable/test/crash/ownership/worker.ts",
   "packages/durable/test/crash/ownership/steppingWorker.ts",
-  "packages/durable/test/eventlog/worker.ts",
+  "packages/eventlog/test/worker.ts",
   "packages/durable/test/workflow/parity/worker.ts",
   "packages/uploads/test/crash/worker.ts",
   "packages/knowledge/test/batch/crash/child.ts",

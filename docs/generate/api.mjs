@@ -4,7 +4,20 @@ import { dirname, join, posix } from "node:path"
 import { document, escaped, generatedNote, table } from "./markdown.mjs"
 import { commentBefore, proseOf, root, textOf } from "./sources.mjs"
 
-const packages = ["machine", "store", "durable", "cluster", "xstate", "entity", "processes", "uploads", "knowledge", "workspace", "server"]
+const packages = [
+  "machine",
+  "store",
+  "durable",
+  "eventlog",
+  "cluster",
+  "xstate",
+  "entity",
+  "processes",
+  "uploads",
+  "knowledge",
+  "workspace",
+  "server",
+]
 
 /** Entries that are no API for programs: what packages of this repository share, and assets. */
 const hidden = new Set(["./internal", "./package.json"])

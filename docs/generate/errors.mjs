@@ -7,7 +7,8 @@ import { commentBefore, filesOf, textOf } from "./sources.mjs"
 export const packages = {
   machine: "Defining, deciding and sending. Nothing else is needed for these to occur.",
   store: "Opening and using the store: memory, SQLite or PostgreSQL.",
-  durable: "Keeping instances, commands, executions and domain events in a store.",
+  durable: "Keeping instances, commands and executions in a store.",
+  eventlog: "Keeping domain events in a store.",
   workspace: "Opening a workspace, and the operations that HTTP, the command line and MCP share.",
   server: "Serving.",
   cli: "The command line.",

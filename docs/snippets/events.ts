@@ -1,5 +1,5 @@
-import * as SqlEventLog from "@detent/durable/SqlEventLog"
 import * as SqliteStore from "@detent/durable/SqliteStore"
+import * as SqlEventLog from "@detent/eventlog/SqlEventLog"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as EventGroup from "effect/eventlog/EventGroup"

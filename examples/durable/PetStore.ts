@@ -4,8 +4,9 @@
  *
  * Run it: `npx node examples/durable/PetStore.ts pets.db`, twice. Positions 4 and 5 are missing: a later weighing replaced them.
  */
-import * as SqlEventLog from "@detent/durable/SqlEventLog"
+
 import * as SqliteStore from "@detent/durable/SqliteStore"
+import * as SqlEventLog from "@detent/eventlog/SqlEventLog"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as EventGroup from "effect/eventlog/EventGroup"

@@ -1,9 +1,9 @@
 /** Domain events in Detent's journal, and through Detent's log with a handler that fills a table. */
 
 import * as PgClient from "@detent/durable/PgClient"
-import * as SqlEventJournal from "@detent/durable/SqlEventJournal"
-import * as SqlEventLog from "@detent/durable/SqlEventLog"
 import * as SqliteClient from "@detent/durable/SqliteClient"
+import * as SqlEventJournal from "@detent/eventlog/SqlEventJournal"
+import * as SqlEventLog from "@detent/eventlog/SqlEventLog"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { createNotes, NoteHandlers, NoteLog, writingEvents, writingNotes } from "../machines/notes.ts"

@@ -2,8 +2,8 @@
  * The log of batch events, in the database of the batches: entries are kept, can be read from any position, and reach other
  * processes. Of a batch's progress only the latest entry is kept. A projection holds the latest result of each document.
  */
-import { EventFeed } from "@detent/durable/SqlEventJournal"
-import * as SqlEventLog from "@detent/durable/SqlEventLog"
+import { EventFeed } from "@detent/eventlog/SqlEventJournal"
+import * as SqlEventLog from "@detent/eventlog/SqlEventLog"
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

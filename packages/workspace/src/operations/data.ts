@@ -12,7 +12,7 @@ import {
   storedCopy,
   tableNames,
 } from "@detent/durable/DatabaseCopy"
-import * as SqlEventJournal from "@detent/durable/SqlEventJournal"
+import * as SqlEventJournal from "@detent/eventlog/SqlEventJournal"
 import type { AnyUpload } from "@detent/uploads"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
