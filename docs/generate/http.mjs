@@ -34,7 +34,7 @@ import { document, escaped, generatedNote, sentence, table } from "./markdown.mj
 
 /** @returns {Description} */
 export function apiDescription() {
-  return JSON.parse(readFileSync(new URL("../../packages/server/openapi.json", import.meta.url), "utf8"))
+  return JSON.parse(readFileSync(new URL("../../packages/api/openapi.json", import.meta.url), "utf8"))
 }
 
 export function httpPage() {
@@ -44,7 +44,7 @@ export function httpPage() {
   )
   return document([
     "# HTTP API",
-    `${generatedNote("the OpenAPI description of `@detent/server`")} A running server answers the description itself at \`/openapi.json\`, and shows it as a page at \`/docs\`.`,
+    `${generatedNote("the OpenAPI description of `@detent/api`")} A running server answers the description itself at \`/openapi.json\`, and shows it as a page at \`/docs\`.`,
     "## Rules of every request",
     [
       "- A request with a body sends `content-type: application/json`.",

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
-import { client as clients } from "@detent/server"
+import * as clients from "@detent/api/client"
 import * as Effect from "effect/Effect"
 
 export type Client = Effect.Success<ReturnType<typeof clients.makeClient>>

@@ -1,7 +1,7 @@
 import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { BatchApi } from "@detent/api"
 import { shipModel } from "@detent/knowledge/testing/ProviderServer"
-import { BatchApi } from "@detent/server/api"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"

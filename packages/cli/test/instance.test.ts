@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { CommandApi, InstanceApi, MachineApi } from "@detent/server/api"
+import { CommandApi, InstanceApi, MachineApi } from "@detent/api"
 import * as Schema from "effect/Schema"
 import { assert, beforeAll, describe, it } from "vitest"
 import { decoded, detent as run, startInTerminal, temporaryFolder } from "./support/Detent.ts"

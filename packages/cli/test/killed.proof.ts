@@ -1,8 +1,8 @@
 /** Commands that are killed with SIGKILL and repeated under their key: nothing is lost, and nothing is done twice. */
 import { cp } from "node:fs/promises"
 import { join } from "node:path"
+import { BatchApi, UploadApi } from "@detent/api"
 import { ReviewItem, ReviewOutcome } from "@detent/knowledge"
-import { BatchApi, UploadApi } from "@detent/server/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "vitest"
 import { decoded, detentProcess, detent as run, start, temporaryFolder } from "./support/Detent.ts"

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { BatchApi } from "@detent/api"
 import { type Heard, key, questionIn, type Script, shipModel, type Turn } from "@detent/knowledge/testing/ProviderServer"
-import { BatchApi } from "@detent/server/api"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { decoded, detent as run, start } from "./support/Detent.ts"

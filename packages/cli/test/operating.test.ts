@@ -1,7 +1,7 @@
 /** Commands that change something, alone and beside a server. */
 import { cp, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { BatchApi, CommandApi, InstanceApi, MachineApi, UploadApi } from "@detent/server/api"
+import { BatchApi, CommandApi, InstanceApi, MachineApi, UploadApi } from "@detent/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it, onTestFinished } from "vitest"
 import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"

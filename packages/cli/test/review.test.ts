@@ -1,7 +1,7 @@
 import { cp } from "node:fs/promises"
 import { join } from "node:path"
+import { BatchApi } from "@detent/api"
 import { ReviewItem, ReviewOutcome } from "@detent/knowledge"
-import { BatchApi } from "@detent/server/api"
 import { assert, beforeAll, describe, it } from "vitest"
 import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"
 import { corpus } from "./support/Project.ts"

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
-import { BatchApi, UploadApi } from "@detent/server/api"
+import { BatchApi, UploadApi } from "@detent/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { decoded, type Running, detent as run, start, temporaryFolder } from "./support/Detent.ts"

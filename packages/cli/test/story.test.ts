@@ -1,7 +1,7 @@
 /** What the page on uploads tells people to do is done here, line by line. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { UploadApi } from "@detent/server/api"
+import { UploadApi } from "@detent/api"
 import { assert, beforeAll, describe, it } from "vitest"
 import { parseLine } from "../src/line/parse.mjs"
 import { bin, decoded, Running, temporaryFolder } from "./support/Detent.ts"

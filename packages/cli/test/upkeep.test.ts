@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { InstanceApi } from "@detent/server/api"
+import { InstanceApi } from "@detent/api"
 import { assert, describe, it } from "vitest"
 import { decoded, detent as run, temporaryFolder } from "./support/Detent.ts"
 import { project } from "./support/Project.ts"

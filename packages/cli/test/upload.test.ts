@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
-import { UploadApi } from "@detent/server/api"
+import { UploadApi } from "@detent/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "vitest"
 import { decoded, detent as run, start, startInTerminal, temporaryFolder } from "./support/Detent.ts"

@@ -21,8 +21,6 @@ export {
   type WorkspaceService,
   type WorkspaceServices,
 } from "@detent/workspace/Workspace"
-export * as api from "./api/index.ts"
-export * as client from "./client/index.ts"
 export { type ObservabilityOptions, observability } from "./serve/Observability.ts"
 export { runServer } from "./serve/runServer.ts"
 export { type Limits, ListenFailed, type ServeOptions, Server, serve, TokenNeeded, TokenWeak } from "./serve/Serve.ts"

@@ -29,7 +29,7 @@ const isAtWork = (module: string): boolean =>
     module,
   )
 
-it.each(["@detent/server", "@detent/server/client", "@detent/server/api"])(
+it.each(["@detent/api", "@detent/api/client"])(
   "importing %s loads the data that knowledge and uploads exchange, and nothing that works on it",
   async (specifier) => {
     const loaded = await loadedBy(specifier)
@@ -38,7 +38,7 @@ it.each(["@detent/server", "@detent/server/client", "@detent/server/api"])(
   },
 )
 
-it.each(["@detent/server/serve", "@detent/server/Config", "@detent/workspace", "@detent/workspace/operations/instances"])(
+it.each(["@detent/server", "@detent/server/serve", "@detent/workspace", "@detent/workspace/operations/instances"])(
   "importing %s loads nothing of knowledge and uploads",
   async (specifier) => {
     expect(await loadedBy(specifier)).toEqual([])

@@ -1,5 +1,6 @@
 /** `detent command`: requested effects and their results. */
 
+import { CommandStatus } from "@detent/api/StoredCommand"
 import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
 import { optional } from "@detent/workspace/optional"
@@ -47,7 +48,7 @@ const list = command(
         name: "status",
         kind: "text",
         value: "STATUS",
-        choices: operations.commandStatuses,
+        choices: CommandStatus.literals,
         summary: "only commands with this status",
       },
       ...filterOptions,
@@ -153,7 +154,7 @@ const groups = command(
         name: "status",
         kind: "text",
         value: "STATUS",
-        choices: operations.commandStatuses,
+        choices: CommandStatus.literals,
         default: "failed",
         summary: "commands that have a problem and this status",
       },

@@ -1,5 +1,5 @@
 /** `detent machine`: lists, shows and draws definitions, and checks whether stored instances still fit them. */
-import type { DrawingFormat } from "@detent/workspace/Drawing"
+import type { DrawingFormat } from "@detent/api/DrawingFormat"
 import { exampleFields, exampleOf } from "@detent/workspace/ExampleJson"
 import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"

@@ -1,6 +1,6 @@
 /** The tools of an agent. Tools that change something are refused unless the role is `operate`. */
-import { commandStatuses } from "@detent/workspace/operations/commands"
-import { phases } from "@detent/workspace/operations/executions"
+import { Phase } from "@detent/api/Phase"
+import { CommandStatus } from "@detent/api/StoredCommand"
 import * as Tool from "effect/ai/Tool"
 import * as Toolkit from "effect/ai/Toolkit"
 import * as Schema from "effect/Schema"
@@ -101,7 +101,7 @@ export const ListExecutions = Tool.make("list_executions", {
   description: "Executions of workflows, oldest change first. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
     workflow: optional(Schema.String, "only executions of this workflow"),
-    phase: optional(Schema.Literals(phases), "only executions in this phase; suspended and held executions can be resumed"),
+    phase: optional(Phase, "only executions in this phase; suspended and held executions can be resumed"),
     limit,
     after: optional(Schema.String, "`next` of the previous page"),
   }),
@@ -126,7 +126,7 @@ export const ListCommands = Tool.make("list_commands", {
   description:
     "Effects that instances requested: waiting, running, done, failed (dead letters), in the order they were enqueued. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
-    status: optional(Schema.Literals(commandStatuses), "only commands with this status; failed commands can be retried"),
+    status: optional(CommandStatus, "only commands with this status; failed commands can be retried"),
     queue: optional(Schema.String, "only commands of this queue"),
     slot: optional(Schema.String, "only commands of this effect slot"),
     instance: optional(Schema.String, "only commands of this instance: MACHINE/ID, or the id alone where only one machine has it"),

@@ -1,5 +1,5 @@
+import { BatchApi, CommandApi, InstanceApi, UploadApi } from "@detent/api"
 import { BatchMachine } from "@detent/knowledge"
-import { BatchApi, CommandApi, InstanceApi, UploadApi } from "@detent/server/api"
 import { assert, describe, it } from "@effect/vitest"
 import { commands } from "../../src/line/table.mjs"
 

@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import { InstanceApi } from "@detent/server/api"
+import { InstanceApi } from "@detent/api"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { freshDatabase } from "../../../store/test/support/Postgres.ts"

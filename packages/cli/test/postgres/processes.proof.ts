@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { ExecutionApi, InstanceApi } from "@detent/server/api"
+import { ExecutionApi, InstanceApi } from "@detent/api"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { freshDatabase } from "../../../store/test/support/Postgres.ts"

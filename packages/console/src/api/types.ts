@@ -10,7 +10,7 @@ import type {
   SessionApi,
   SystemApi,
   UploadApi,
-} from "@detent/server/api"
+} from "@detent/api"
 
 export type MachineListing = typeof MachineApi.MachineListing.Encoded
 export type MachineDetails = typeof MachineApi.MachineDetails.Encoded

@@ -1,12 +1,13 @@
 /** The handler of activities. Callers are operators, whose token the guard checks, or Cloud Tasks, whose token is verified here. */
+
+import { KnowledgePart } from "@detent/api/KnowledgePart"
+import { Forbidden, kind, Unauthorized } from "@detent/api/Problem"
 import { TaskCallers } from "@detent/knowledge/tasks"
 import * as activities from "@detent/workspace/operations/activities"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { KnowledgePart } from "../api/KnowledgePart.ts"
-import { Forbidden, kind, Unauthorized } from "../api/Problem.ts"
 import { makeOperating } from "../serve/Operating.ts"
 import { problemOf } from "../serve/ProblemOf.ts"
 import { RequestRoles } from "../serve/Tokens.ts"

@@ -1,4 +1,6 @@
 /** Live streams of batch events. One loop follows the log for all readers of all batches. */
+
+import type { BatchStatus } from "@detent/api/BatchStatus"
 import { Commands, forkLoop } from "@detent/durable"
 import { BatchEventLog, Batches, BatchId, BatchMachine, type CanonicalGraph, isTerminal, type Reviews } from "@detent/knowledge"
 import { statusWithReview } from "@detent/workspace/operations/batches"
@@ -12,7 +14,6 @@ import * as Stream from "effect/Stream"
 import { type Frame, frameOf } from "../serve/live/Channel.ts"
 import { makeChannels } from "../serve/live/Channels.ts"
 import type { LiveReader } from "../serve/live/LiveReader.ts"
-import type { BatchStatus } from "./BatchStatus.ts"
 
 type Events = Stream.Success<ReturnType<(typeof BatchEventLog.Service)["events"]>>
 

@@ -1,16 +1,17 @@
 /** Handlers of the batch API. */
+
+import { artifactType, LargerBudget, RetryBatch, ReviewDecision, Withdrawal } from "@detent/api/BatchApi"
+import { KnowledgePart } from "@detent/api/KnowledgePart"
+import { pageLimit, pageSize } from "@detent/api/Paging"
 import type { ReviewSelection } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { KnowledgePart } from "../api/KnowledgePart.ts"
-import { pageLimit, pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { artifactType, LargerBudget, RetryBatch, ReviewDecision, Withdrawal } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 import { withStart } from "./StartBody.ts"
 

@@ -1,4 +1,7 @@
 /** The procedures on batches. */
+
+import { cancel, getStatus, start, startPayloads, streamProgress } from "@detent/api/BatchRpc"
+import type { BadRequest } from "@detent/api/Problem"
 import * as batches from "@detent/workspace/operations/batches"
 import { changeOnce } from "@detent/workspace/RequestKeys"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
@@ -8,11 +11,9 @@ import * as Predicate from "effect/Predicate"
 import * as RpcGroup from "effect/rpc/RpcGroup"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { BadRequest } from "../api/Problem.ts"
 import { makeOperating } from "../serve/Operating.ts"
 import { problemOf } from "../serve/ProblemOf.ts"
 import { payloadOf, payloadRefused } from "../serve/RpcPayload.ts"
-import { cancel, getStatus, start, startPayloads, streamProgress } from "./Rpc.ts"
 import { decodingManifest } from "./StartBody.ts"
 
 /** Takes payloads undecoded, so that the handler can refuse unknown keys, which the schema would drop. */

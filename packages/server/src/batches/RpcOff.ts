@@ -1,12 +1,13 @@
 /** The procedures on batches where knowledge is off: each is refused with the next step. Does not load the code of knowledge. */
+
+import { problems } from "@detent/api/Problem"
+import { Reading } from "@detent/api/RpcRoles"
 import { SystemOff } from "@detent/workspace/errors"
 import * as Effect from "effect/Effect"
 import * as Rpc from "effect/rpc/Rpc"
 import * as RpcGroup from "effect/rpc/RpcGroup"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { problems } from "../api/Problem.ts"
-import { Reading } from "../api/RpcRoles.ts"
 import { problemOf } from "../serve/ProblemOf.ts"
 
 const fields = { payload: Schema.Unknown, success: Schema.Never, error: Schema.Union(problems) }

@@ -3,6 +3,9 @@
  * slices, and the handler yields to other requests in between. An unknown key is refused: a misspelt setting must not be ignored
  * silently.
  */
+
+import { type StartBatch, StartManifest, StartManifestUri } from "@detent/api/BatchApi"
+import type { BadRequest } from "@detent/api/Problem"
 import { ManifestFile } from "@detent/knowledge/schemas"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
@@ -10,9 +13,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import type { BadRequest } from "../api/Problem.ts"
 import { badRequest } from "../serve/ProblemOf.ts"
-import { type StartBatch, StartManifest, StartManifestUri } from "./Api.ts"
 
 /** Documents that are decoded before the handler yields to other requests: about 4 ms. */
 const documentsAtOnce = 1000

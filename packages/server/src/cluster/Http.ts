@@ -1,8 +1,9 @@
 /** Handlers of the API of nodes. */
+
+import { CoreApi } from "@detent/api/CoreApi"
 import * as cluster from "@detent/workspace/operations/cluster"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { CoreApi } from "../api/CoreApi.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
 
 export const clusterHandlers = HttpApiBuilder.group(

@@ -1,11 +1,12 @@
 /** Handlers of the API of commands, queues and timers. */
+
+import { LimitQueue, RetryCommands, ReviveTimer, SkipCommand, SkipCommands } from "@detent/api/CommandApi"
+import { CoreApi } from "@detent/api/CoreApi"
+import { pageSize } from "@detent/api/Paging"
 import * as commands from "@detent/workspace/operations/commands"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { CoreApi } from "../api/CoreApi.ts"
-import { pageSize } from "../api/Paging.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { LimitQueue, RetryCommands, ReviveTimer, SkipCommand, SkipCommands } from "./Api.ts"
 
 export const commandHandlers = HttpApiBuilder.group(
   CoreApi,

@@ -1,11 +1,12 @@
 /** The procedures on commands. */
+
+import { retry } from "@detent/api/CommandRpc"
 import * as commands from "@detent/workspace/operations/commands"
 import * as Effect from "effect/Effect"
 import * as RpcGroup from "effect/rpc/RpcGroup"
 import * as Schema from "effect/Schema"
 import { makeOperating } from "../serve/Operating.ts"
 import { payloadOf } from "../serve/RpcPayload.ts"
-import { retry } from "./Rpc.ts"
 
 /** Takes payloads undecoded, so that the handler can refuse unknown keys, which the schema would drop. */
 export class ReceivedCommandRpc extends RpcGroup.make(retry.setPayload(Schema.Unknown)) {}

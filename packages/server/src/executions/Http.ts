@@ -1,16 +1,17 @@
 /** Handlers of the execution API. */
+
+import { CoreApi } from "@detent/api/CoreApi"
+import { SendToExecution, StartExecution } from "@detent/api/ExecutionApi"
+import { pageSize } from "@detent/api/Paging"
 import { DurableWorkflow } from "@detent/durable"
 import { spans } from "@detent/workspace/operations/executionSpans"
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { CoreApi } from "../api/CoreApi.ts"
-import { pageSize } from "../api/Paging.ts"
 import { InstanceFeed } from "../instances/InstanceFeed.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { SendToExecution, StartExecution } from "./Api.ts"
 
 export const executionHandlers = HttpApiBuilder.group(
   CoreApi,

@@ -1,4 +1,6 @@
 /** The procedures on executions. */
+
+import { getStatus, sendEvent, start } from "@detent/api/ExecutionRpc"
 import * as executions from "@detent/workspace/operations/executions"
 import { changeOnce } from "@detent/workspace/RequestKeys"
 import * as Effect from "effect/Effect"
@@ -6,7 +8,6 @@ import * as RpcGroup from "effect/rpc/RpcGroup"
 import * as Schema from "effect/Schema"
 import { makeOperating } from "../serve/Operating.ts"
 import { payloadOf } from "../serve/RpcPayload.ts"
-import { getStatus, sendEvent, start } from "./Rpc.ts"
 
 /** Takes payloads undecoded, so that the handler can refuse unknown keys, which the schema would drop. */
 export class ReceivedExecutionRpc extends RpcGroup.make(

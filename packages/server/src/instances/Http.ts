@@ -1,13 +1,25 @@
 /** Handlers of the instance API. */
+
+import { CoreApi } from "@detent/api/CoreApi"
+import {
+  atEvent,
+  BulkSend,
+  dryRun,
+  earlier,
+  ForkInstance,
+  latest,
+  ofEvent,
+  PurgeInstances,
+  RepairInstance,
+  StartInstance,
+} from "@detent/api/InstanceApi"
 import { bulk } from "@detent/workspace/operations/bulk"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { CoreApi } from "../api/CoreApi.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, readParameter, refuseUnknownKeys } from "../serve/Operating.ts"
-import { atEvent, BulkSend, dryRun, earlier, ForkInstance, latest, ofEvent, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
 import { InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(

@@ -1,5 +1,8 @@
 /** Handlers of the knowledge API. */
 
+import { ofVersion } from "@detent/api/KnowledgeApi"
+import { KnowledgePart } from "@detent/api/KnowledgePart"
+import { pageSize } from "@detent/api/Paging"
 import type { ContentHash } from "@detent/blobs"
 import { CanonicalGraph, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
@@ -9,10 +12,7 @@ import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Stream from "effect/Stream"
-import { KnowledgePart } from "../api/KnowledgePart.ts"
-import { pageSize } from "../api/Paging.ts"
 import { makeOperating, readParameter } from "../serve/Operating.ts"
-import { ofVersion } from "./Api.ts"
 
 /** How long one query may occupy the thread that answers all queries. */
 const queryTimeout = "10 seconds"

@@ -1,9 +1,10 @@
 /** The routes of a server with knowledge: batches, the graph, live streams of batches, procedures. Imported only where knowledge is on. */
+
+import { KnowledgePart } from "@detent/api/KnowledgePart"
 import { Systems } from "@detent/workspace/Systems"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
 import { activityHandlers } from "../activities/Http.ts"
-import { KnowledgePart } from "../api/KnowledgePart.ts"
 import { BatchFeed } from "../batches/BatchFeed.ts"
 import { batchHandlers } from "../batches/Http.ts"
 import { batchProcedures, ReceivedBatchRpc } from "../batches/RpcHandlers.ts"

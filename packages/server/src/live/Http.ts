@@ -1,9 +1,11 @@
 /** Handler of the live stream of all changes. */
+
+import { CoreApi } from "@detent/api/CoreApi"
+import { type LiveTopic, liveTopics } from "@detent/api/LiveApi"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { CoreApi } from "../api/CoreApi.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
-import { LiveFeed, type LiveTopic, liveTopics } from "./LiveFeed.ts"
+import { LiveFeed } from "./LiveFeed.ts"
 
 const isTopic = (name: string): name is LiveTopic => liveTopics.some((topic) => topic === name)
 

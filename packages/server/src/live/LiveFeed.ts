@@ -2,6 +2,7 @@
  * One live stream of all changes, at most four times a second. Its events are hints that name the changed data; clients read that data
  * again, and all data after a reconnect. The store is not read while no client follows the stream.
  */
+import type { LiveTopic } from "@detent/api/LiveApi"
 import { Commands, Engine, forkLoop, Journal } from "@detent/durable"
 import * as cluster from "@detent/workspace/operations/cluster"
 import { Workspace, type WorkspaceServices } from "@detent/workspace/Workspace"
@@ -13,10 +14,6 @@ import { type Channel, type Frame, frameOf } from "../serve/live/Channel.ts"
 import { makeChannels } from "../serve/live/Channels.ts"
 import type { LiveReader } from "../serve/live/LiveReader.ts"
 import { ChangeReader } from "./ChangeReader.ts"
-
-export const liveTopics = ["counts", "changed", "batch", "upload", "queue", "node"] as const
-
-export type LiveTopic = (typeof liveTopics)[number]
 
 export interface LiveFeedService {
   /** Reads all events of these topics from now on. */

@@ -1,4 +1,6 @@
 /** Handlers of the machine API. */
+
+import { CoreApi } from "@detent/api/CoreApi"
 import { Model } from "@detent/machine/diagram"
 import { contentTypeOf, draw } from "@detent/workspace/Drawing"
 import * as instances from "@detent/workspace/operations/instances"
@@ -6,7 +8,6 @@ import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { CoreApi } from "../api/CoreApi.ts"
 import { makeOperating } from "../serve/Operating.ts"
 import { drawingHeaders } from "../serve/ResponseHeaders.ts"
 

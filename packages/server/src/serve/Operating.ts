@@ -2,6 +2,10 @@
  * Shared by handlers: provides operations with the services of the workspace, maps their errors to problems, makes changes once per
  * idempotency key, and refuses unknown keys of bodies.
  */
+
+import { IdempotencyKey } from "@detent/api/Headers"
+import type { BadRequest } from "@detent/api/Problem"
+import type { QueryParameter } from "@detent/api/QueryParameter"
 import { changeOnce } from "@detent/workspace/RequestKeys"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
@@ -11,9 +15,6 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { IdempotencyKey } from "../api/Headers.ts"
-import type { BadRequest } from "../api/Problem.ts"
-import type { QueryParameter } from "../api/QueryParameter.ts"
 import { answering, badRequest, type OperationError } from "./ProblemOf.ts"
 
 /** `S` are the additional services of a system. */

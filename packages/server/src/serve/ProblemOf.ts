@@ -1,10 +1,5 @@
 /** Maps errors of operations to problems: the HTTP status of their kind, and a message with the next step. */
-import { reachOperation } from "@detent/durable/internal"
-import { MachineStopped, PersistenceFailed } from "@detent/machine"
-import { explain } from "@detent/machine/internal"
-import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
-import { inOneLine } from "@detent/workspace/SchemaProblem"
-import * as Effect from "effect/Effect"
+
 import {
   BadRequest,
   Conflict,
@@ -19,7 +14,13 @@ import {
   Unavailable,
   Unprocessable,
   UnsupportedType,
-} from "../api/Problem.ts"
+} from "@detent/api/Problem"
+import { reachOperation } from "@detent/durable/internal"
+import { MachineStopped, PersistenceFailed } from "@detent/machine"
+import { explain } from "@detent/machine/internal"
+import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
+import { inOneLine } from "@detent/workspace/SchemaProblem"
+import * as Effect from "effect/Effect"
 
 type ProblemClass = new (fields: {
   readonly type: string

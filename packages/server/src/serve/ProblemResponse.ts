@@ -1,8 +1,8 @@
 /** Refuses a request before routing: writes a problem directly to the connection. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { problemBody, problemType } from "@detent/api/Problem"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
-import { problemBody, problemType } from "../api/Problem.ts"
 import { commonHeaders } from "./ResponseHeaders.ts"
 
 export interface ProblemResponse {

@@ -3,7 +3,7 @@
  * microsecond, and no route can bypass it.
  */
 import type { IncomingMessage } from "node:http"
-import { isOpen } from "../api/Security.ts"
+import { isOpen } from "@detent/api/Security"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 import { isLoopback } from "./ServeOptions.ts"
 import type { SessionCookies } from "./Sessions.ts"

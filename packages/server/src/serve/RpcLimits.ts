@@ -2,11 +2,12 @@
  * Limits the procedures in flight. One WebSocket or one request can call any number of procedures, so they are counted separately,
  * with the same limits as requests and live streams.
  */
+
+import { kind, TimedOut, Unavailable } from "@detent/api/Problem"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { kind, TimedOut, Unavailable } from "../api/Problem.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 import { busy, tooSlow } from "./RequestLimits.ts"
 import type { Limits } from "./ServeOptions.ts"

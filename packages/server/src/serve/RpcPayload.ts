@@ -1,8 +1,9 @@
 /** Decodes the payload of a procedure. An unknown key is refused, and the error suggests the nearest known key. */
+
+import type { BadRequest } from "@detent/api/Problem"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { BadRequest } from "../api/Problem.ts"
 import { badRequest } from "./ProblemOf.ts"
 
 export const payloadOf = <S extends Schema.Top & { readonly DecodingServices: never }>(schema: S) => {

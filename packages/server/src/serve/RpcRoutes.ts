@@ -1,4 +1,7 @@
 /** Serves procedures over HTTP at `/rpc` and over WebSocket at `/rpc/socket`. */
+
+import { Forbidden, kind } from "@detent/api/Problem"
+import { Operating, Reading } from "@detent/api/RpcRoles"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -9,8 +12,6 @@ import type * as Rpc from "effect/rpc/Rpc"
 import type * as RpcGroup from "effect/rpc/RpcGroup"
 import * as RpcSchema from "effect/rpc/RpcSchema"
 import * as RpcServer from "effect/rpc/RpcServer"
-import { Forbidden, kind } from "../api/Problem.ts"
-import { Operating, Reading } from "../api/RpcRoles.ts"
 import { problemResponse } from "./ProblemResponse.ts"
 import { RpcLimits } from "./RpcLimits.ts"
 import { areMessages, layerWholeMessages, noMessages } from "./RpcMessages.ts"

@@ -2,6 +2,9 @@
 import type { IncomingMessage } from "node:http"
 import { createRequire } from "node:module"
 import { relative, resolve } from "node:path"
+import { CoreApi } from "@detent/api/CoreApi"
+import { kind, Unauthorized } from "@detent/api/Problem"
+import { OpenSession } from "@detent/api/SessionApi"
 import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import { optional } from "@detent/workspace/optional"
 import { systemsOn } from "@detent/workspace/Systems"
@@ -10,12 +13,9 @@ import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { CoreApi } from "../api/CoreApi.ts"
-import { kind, Unauthorized } from "../api/Problem.ts"
 import { refuseUnknownKeys } from "../serve/Operating.ts"
 import { cookieName, isSecure, type Session, Sessions, sessionMillis } from "../serve/Sessions.ts"
 import { type AccessRole, RequestRoles, Tokens } from "../serve/Tokens.ts"
-import { OpenSession } from "./Api.ts"
 
 const version = String(createRequire(import.meta.url)("../../package.json").version)
 

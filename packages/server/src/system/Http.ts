@@ -1,4 +1,6 @@
 /** Health and metrics. */
+
+import { CoreApi } from "@detent/api/CoreApi"
 import { optional } from "@detent/workspace/optional"
 import { systemsOn } from "@detent/workspace/Systems"
 import { Workspace } from "@detent/workspace/Workspace"
@@ -6,7 +8,6 @@ import { proofOf } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
-import { CoreApi } from "../api/CoreApi.ts"
 import { Gauges } from "./Gauges.ts"
 import { MetricsHistory } from "./MetricsHistory.ts"
 import { makeReadiness } from "./Readiness.ts"

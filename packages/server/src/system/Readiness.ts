@@ -3,6 +3,8 @@
  * it does not contain the address of the database. Held instances are reported and do not make the server unready: without it, the
  * instances that fit would be out of service too.
  */
+
+import { kind, Unavailable } from "@detent/api/Problem"
 import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
 import { ClusterMember } from "@detent/workspace/ClusterMember"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
@@ -11,7 +13,6 @@ import { Workspace } from "@detent/workspace/Workspace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { kind, Unavailable } from "../api/Problem.ts"
 import { Stopping } from "../serve/Stopping.ts"
 
 /** A loop that fails for less than this usually recovers by itself, so the server stays in service. */

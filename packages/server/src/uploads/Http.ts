@@ -1,11 +1,12 @@
 /** Handlers of the upload API. */
+
+import { pageSize } from "@detent/api/Paging"
+import { UploadPart } from "@detent/api/UploadPart"
 import type { Uploads } from "@detent/uploads"
 import * as uploads from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
-import { pageSize } from "../api/Paging.ts"
-import { UploadPart } from "../api/UploadPart.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"

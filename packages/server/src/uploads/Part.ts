@@ -1,8 +1,9 @@
 /** The routes of a server with uploads. Imported only where uploads are on. */
+
+import { UploadPart } from "@detent/api/UploadPart"
 import { Systems } from "@detent/workspace/Systems"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
-import { UploadPart } from "../api/UploadPart.ts"
 import { uploadHandlers } from "./Http.ts"
 import { UploadFeed } from "./UploadFeed.ts"
 

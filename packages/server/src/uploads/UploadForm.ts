@@ -5,6 +5,9 @@
  * Reads the body of the request with the parser of Effect instead of the parts that the endpoint decodes: the parser of the Node platform
  * throws where a form has no boundary or several malformed parts.
  */
+
+import type { BadRequest } from "@detent/api/Problem"
+import { formLimits } from "@detent/api/UploadApi"
 import { FileMissing } from "@detent/workspace/errors"
 import type { ReceivedFile } from "@detent/workspace/operations/uploads"
 import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
@@ -16,9 +19,7 @@ import * as Predicate from "effect/Predicate"
 import * as Pull from "effect/Pull"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { BadRequest } from "../api/Problem.ts"
 import { badRequest } from "../serve/ProblemOf.ts"
-import { formLimits } from "./Api.ts"
 
 /** The name of the part with the file. */
 const fileKey = "file"

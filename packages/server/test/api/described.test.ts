@@ -1,4 +1,4 @@
-import { api } from "@detent/server"
+import * as api from "@detent/api"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { operationsOf, samples } from "../support/Operations.ts"

@@ -1,4 +1,4 @@
-import { client as clients } from "@detent/server"
+import * as clients from "@detent/api/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

@@ -1,5 +1,6 @@
 import { request as nodeRequest } from "node:http"
-import { client as clients, serve, TokenNeeded, TokenWeak, Workspace } from "@detent/server"
+import * as clients from "@detent/api/client"
+import { serve, TokenNeeded, TokenWeak, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

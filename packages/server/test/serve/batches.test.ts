@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url"
+import * as clients from "@detent/api/client"
 import type { BatchId } from "@detent/knowledge"
-import { client as clients } from "@detent/server"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

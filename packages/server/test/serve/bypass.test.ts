@@ -1,6 +1,6 @@
 /** What must not pass by the limits and the roles. */
 import { connect } from "node:net"
-import { client as clients } from "@detent/server"
+import * as clients from "@detent/api/client"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"

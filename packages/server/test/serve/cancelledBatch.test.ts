@@ -1,5 +1,5 @@
+import * as clients from "@detent/api/client"
 import { FileStorage, Storage, type StorageService } from "@detent/blobs"
-import { client as clients } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

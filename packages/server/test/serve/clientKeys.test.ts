@@ -1,4 +1,4 @@
-import { client as clients } from "@detent/server"
+import * as clients from "@detent/api/client"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { served } from "../support/served.ts"

@@ -1,5 +1,6 @@
+import * as clients from "@detent/api/client"
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
-import { client as clients, defineConfig } from "@detent/server"
+import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

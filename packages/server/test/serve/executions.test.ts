@@ -1,6 +1,7 @@
+import * as clients from "@detent/api/client"
 import { workflow } from "@detent/durable/promise"
 import { State } from "@detent/machine"
-import { client as clients, defineConfig } from "@detent/server"
+import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

@@ -1,5 +1,6 @@
+import * as clients from "@detent/api/client"
 import { Engine } from "@detent/durable"
-import { client as clients, defineConfig, Workspace } from "@detent/server"
+import { defineConfig, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,6 +1,7 @@
+import * as clients from "@detent/api/client"
 import { BatchId } from "@detent/knowledge"
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
-import { client as clients, defineConfig, observability, Server, serve, Workspace } from "@detent/server"
+import { defineConfig, observability, Server, serve, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"

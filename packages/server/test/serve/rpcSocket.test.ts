@@ -1,4 +1,4 @@
-import { client as clients } from "@detent/server"
+import * as clients from "@detent/api/client"
 import * as NodeWS from "@effect/platform-node/NodeWS"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"

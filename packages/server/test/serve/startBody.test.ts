@@ -1,8 +1,9 @@
 /** The body of a request to start a batch, where it names many documents. */
+
+import { StartManifest } from "@detent/api/BatchApi"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { StartManifest } from "../../src/batches/Api.ts"
 import { decodingManifest } from "../../src/batches/StartBody.ts"
 
 const decode = decodingManifest(Schema.toCodecJson(StartManifest))

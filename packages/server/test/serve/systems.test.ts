@@ -1,5 +1,6 @@
+import * as clients from "@detent/api/client"
 import { BatchId } from "@detent/knowledge"
-import { client as clients, defineConfig, Server, serve, Workspace } from "@detent/server"
+import { defineConfig, Server, serve, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -1,5 +1,5 @@
 /** Requests made up from an OpenAPI document: right ones as it describes them, and wrong ones as it does not. */
-import type { api } from "@detent/server"
+import type * as api from "@detent/api"
 import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import type { OpenAPISpecOperation } from "effect/http-api/OpenApi"

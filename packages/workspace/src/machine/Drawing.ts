@@ -1,6 +1,7 @@
 /**
  * Drawings of machines, and of the path that one durable instance took. The HTTP API and the command line offer the same formats.
  */
+import type { DrawingFormat } from "@detent/api/DrawingFormat"
 import { Commands, type Instance, type KnownMachine, type StoredCommand } from "@detent/durable"
 import { traceOfHistory } from "@detent/machine"
 import { type CommandReport, Dot, Mermaid, Svg } from "@detent/machine/diagram"
@@ -8,11 +9,6 @@ import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Machines } from "../Machines.ts"
-
-/** `sequence` is Mermaid and `timeline` is DOT. Both draw an instance; the others draw its machine, with the path marked. */
-export const drawingFormats = ["svg", "mermaid", "flowchart", "dot", "sequence", "timeline"] as const
-
-export type DrawingFormat = (typeof drawingFormats)[number]
 
 export const contentTypeOf: Readonly<Record<DrawingFormat, string>> = {
   svg: "image/svg+xml",

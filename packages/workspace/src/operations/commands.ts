@@ -2,7 +2,6 @@
 import {
   type CommandCount,
   type CommandFilter,
-  type CommandStatus,
   Commands,
   DeadLetters,
   Journal,
@@ -19,15 +18,6 @@ import { Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { CurrentAttempt, changeOnce } from "../RequestKeys.ts"
 import { eachMatching, fingerprintOf, groups as groupsOf } from "./commandGroups.ts"
-
-export const commandStatuses = [
-  "pending",
-  "processing",
-  "completed",
-  "failed",
-  "handled",
-  "skipped",
-] as const satisfies ReadonlyArray<CommandStatus>
 
 export const commandView = ({ instance, worker, problem, finishedAt, ...command }: StoredCommand) => ({
   number: command.number,

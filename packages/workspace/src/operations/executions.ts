@@ -1,5 +1,6 @@
 /** Operations on executions of workflows: start, list, show, send events, resume, interrupt. */
 import { isDeepStrictEqual } from "node:util"
+import type { Phase } from "@detent/api/Phase"
 import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
 import { redactor } from "@detent/machine/internal"
 import { nameProblem } from "@detent/store/internal"
@@ -33,13 +34,10 @@ import { Systems } from "../Systems.ts"
 import { addressProblem } from "./addressable.ts"
 import { type ListOrder, mergedList } from "./mergedList.ts"
 
-/** The phases of an execution. `Waiting`: an event was sent to the execution before it was started. */
-export const phases = ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"] as const
-
 export interface ExecutionQuery {
   /** The workflow's name. Default: all workflows that this process knows. */
   readonly workflow?: string | undefined
-  readonly phase?: (typeof phases)[number] | undefined
+  readonly phase?: typeof Phase.Type | undefined
   readonly limit: number
   /** By the time of the last change. Default: `oldest` first. */
   readonly order?: ListOrder | undefined

@@ -1,11 +1,13 @@
 /** Operations on machines: list, show, draw, check against stored instances. */
+
+import { Phase } from "@detent/api/Phase"
 import { Engine, Journal, type KnownMachine } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { Workspace } from "../Workspace.ts"
 import { BulkSend } from "./bulk.ts"
-import { jsonSchemaOf, phases } from "./executions.ts"
+import { jsonSchemaOf } from "./executions.ts"
 import { findEntry, findMachine, workflowPrefix } from "./find.ts"
 
 /** A listed workflow needs only its name: this process may not have its definition. */
@@ -20,7 +22,7 @@ const listing = (entry: Listed) =>
       return {
         name: entry.name,
         kind: "effect-workflow" as const,
-        states: phases,
+        states: Phase.literals,
         events: Object.keys(entry.events),
         counts: Object.fromEntries(counts),
       }

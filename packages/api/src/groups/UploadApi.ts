@@ -1,0 +1,253 @@
+/** Bulk uploads of items of any kind: send a file, follow it, correct and retry failed items, search stored items. */
+import { HNItem, ItemType } from "@detent/uploads/HNItem"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
+import * as Schema from "effect/Schema"
+import { withFileParts } from "../contract/Answers.ts"
+import { IdempotencyHeaders, LiveHeaders } from "../contract/Headers.ts"
+import { Count, Limit, Millis, Opaque, pageOf, paging } from "../contract/Paging.ts"
+import { problems } from "../contract/Problem.ts"
+
+export const UploadFailure = Schema.Struct({
+  message: Schema.String,
+  at: Millis,
+  /** Whether a user cancelled the upload; the message has the reason. */
+  cancelled: Schema.Boolean,
+  /** The error and its causes, one per line. */
+  cause: Schema.optionalKey(Schema.String),
+  transition: Schema.optionalKey(Schema.String),
+  processor: Schema.optionalKey(Schema.String),
+  attempts: Schema.optionalKey(Schema.Int),
+})
+
+export const UploadStatus = Schema.Struct({
+  batchId: Schema.String,
+  /** The kind of its items: the name of an upload definition. */
+  kind: Schema.String,
+  state: Schema.String,
+  /** The transition whose processors are running. */
+  step: Schema.optionalKey(Schema.String),
+  /** Whether no work is in progress. */
+  isResting: Schema.Boolean,
+  fileName: Schema.String,
+  fileSize: Schema.optionalKey(Schema.Finite),
+  items: Schema.Struct({ total: Schema.Int, waiting: Schema.Int, stored: Schema.Int, failed: Schema.Int }),
+  itemsPerSecond: Schema.optionalKey(Schema.Finite),
+  estimatedCompletionAt: Schema.optionalKey(Schema.Finite),
+  canRetry: Schema.Boolean,
+  /** Whether a retry would process failed items again. */
+  canRetryItems: Schema.Boolean,
+  problem: Schema.optionalKey(Schema.String),
+  failure: Schema.optionalKey(UploadFailure),
+  /** Why the notification of the outcome failed. */
+  notificationError: Schema.optionalKey(Schema.String),
+  errors: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int, example: Schema.optionalKey(Schema.String) })),
+}).annotate({ identifier: "UploadStatus" })
+export type UploadStatus = typeof UploadStatus.Type
+
+export const UploadListing = Schema.Struct({
+  batchId: Schema.String,
+  kind: Schema.String,
+  fileName: Schema.String,
+  md5: Schema.String,
+  createdAt: Millis,
+  stored: Schema.Int,
+  failed: Schema.Int,
+  /** The state of the upload and the number of items in its file; absent where they cannot be read. */
+  state: Schema.optionalKey(Schema.String),
+  total: Schema.optionalKey(Schema.Int),
+})
+
+export const ItemState = Schema.Literals(["stored", "failed", "processing"])
+
+export const UploadItem = Schema.Struct({
+  index: Schema.Int,
+  line: Schema.Int,
+  state: ItemState,
+  hnId: Schema.optionalKey(Schema.Int),
+  /** The id of the item as text, for every kind. */
+  id: Schema.optionalKey(Schema.String),
+  problem: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
+  /** When a failed item was corrected that waits for a retry. */
+  correctedAt: Schema.optionalKey(Millis),
+  attempts: Schema.Int,
+  /** The instance with the history of the item. */
+  instanceId: Schema.String,
+})
+
+export const UploadItemHistory = Schema.Struct({
+  ...UploadItem.fields,
+  /**
+   * The text of the item in the file or in a correction; absent where it is too large or not text, and was not kept, and where a later
+   * upload has replaced the stored item.
+   */
+  source: Schema.optionalKey(Schema.String),
+  /** The states of the item, in order. */
+  history: Schema.Array(
+    Schema.Struct({
+      state: Schema.Literals(["ingested", "validated", "stored", "failed"]),
+      at: Schema.Finite,
+      attempt: Schema.Int,
+      problem: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
+    }),
+  ),
+})
+
+export const UploadKind = Schema.Struct({
+  name: Schema.String,
+  /** The fields that the `where` of a search can use. */
+  fields: Schema.Array(Schema.String),
+  /** Whether this is the default kind of uploads. */
+  isDefault: Schema.Boolean,
+})
+
+export const StoredKindItem = Schema.Struct({
+  id: Schema.String,
+  item: Schema.Record(Schema.String, Schema.Json),
+  batchId: Schema.String,
+  index: Schema.Int,
+})
+
+/** Fields and their values, as a JSON object. */
+const Where = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])))
+
+export const FoundItem = Schema.Struct({ item: HNItem, batchId: Schema.String, index: Schema.Int })
+
+// The upload service limits the size of the file when it stores it.
+export const formLimits = { maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] } as const
+
+const UploadForm = Schema.Struct({ file: Schema.String.annotate({ description: "A JSON array or JSON lines; plain or gzip" }) })
+
+const kindParams = { kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)) }
+
+const params = { batchId: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)) }
+const error = problems
+
+export class UploadApi extends HttpApiGroup.make("uploads")
+  .add(
+    HttpApiEndpoint.post("send", "/api/v1/uploads", {
+      headers: IdempotencyHeaders,
+      query: {
+        force: Schema.optionalKey(Schema.Literals(["true", "false"])),
+        kind: Schema.optionalKey(kindParams.kind),
+        md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "an MD5 in hex" }))),
+      },
+      payload: UploadForm.pipe(HttpApiSchema.asMultipartStream(formLimits)),
+      success: UploadStatus.pipe(HttpApiSchema.status(202)),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Upload a file")
+      .annotate(
+        OpenApi.Description,
+        "Stores the file of a multipart form, as a stream, and starts its upload. The form has one file, in the part `file`. `kind` is " +
+          "the kind of its items. " +
+          "With `md5`, a file that was damaged in transit is refused.",
+      )
+      .annotate(OpenApi.Transform, withFileParts("file")),
+    HttpApiEndpoint.get("list", "/api/v1/uploads", {
+      query: paging(Count),
+      success: pageOf({ uploads: Schema.Array(UploadListing) }, Schema.Int),
+      error,
+    }).annotate(OpenApi.Summary, "List uploads"),
+    HttpApiEndpoint.get("get", "/api/v1/uploads/:batchId", { params, success: UploadStatus, error }).annotate(
+      OpenApi.Summary,
+      "Show an upload",
+    ),
+    HttpApiEndpoint.get("events", "/api/v1/uploads/:batchId/events", {
+      params,
+      headers: LiveHeaders,
+      success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
+      error,
+    })
+      .annotate(OpenApi.Summary, "Follow an upload")
+      .annotate(
+        OpenApi.Description,
+        "Server-sent events: the status of the upload, then again at every change. The stream ends when no work is in progress. A client " +
+          "that reconnects after that with Last-Event-ID gets 204, so that an EventSource stops reconnecting.",
+      ),
+    HttpApiEndpoint.get("items", "/api/v1/uploads/:batchId/items", {
+      params,
+      query: {
+        state: Schema.optionalKey(ItemState),
+        /** Only items that failed for this reason. */
+        reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+        ...paging(Count),
+      },
+      success: pageOf({ items: Schema.Array(UploadItem) }, Schema.Int),
+      error,
+    }).annotate(OpenApi.Summary, "List the items of an upload"),
+    HttpApiEndpoint.get("history", "/api/v1/uploads/:batchId/items/:index", {
+      params: { ...params, index: Count },
+      success: UploadItemHistory,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Show an item of an upload with its history")
+      .annotate(
+        OpenApi.Description,
+        "The states of the item with their times, for every attempt: ingested, validated, stored or failed; and its source.",
+      ),
+    HttpApiEndpoint.put("correct", "/api/v1/uploads/:batchId/items/:index", {
+      params: { ...params, index: Count },
+      payload: Schema.Record(Schema.String, Schema.Json),
+      success: HttpApiSchema.NoContent,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Correct a failed item")
+      .annotate(
+        OpenApi.Description,
+        "Replaces the content of a failed item, for the next retry. Content that would fail again is refused with the reason.",
+      ),
+    HttpApiEndpoint.post("retry", "/api/v1/uploads/:batchId/retry", { params, success: UploadStatus, error })
+      .annotate(OpenApi.Summary, "Retry the failed items of an upload")
+      .annotate(OpenApi.Description, "Retries the failed items of a partially completed upload, or resumes a failed upload."),
+    HttpApiEndpoint.post("cancel", "/api/v1/uploads/:batchId/cancel", {
+      params,
+      query: { reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))) },
+      success: UploadStatus,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Cancel an upload")
+      .annotate(OpenApi.Description, "Stops the work of an upload; stored items stay. The reason is shown with its status."),
+    HttpApiEndpoint.get("kinds", "/api/v1/upload-kinds", {
+      success: Schema.Struct({ kinds: Schema.Array(UploadKind) }),
+      error,
+    }).annotate(OpenApi.Summary, "List the kinds of uploads"),
+    HttpApiEndpoint.get("searchKind", "/api/v1/upload-kinds/:kind/items", {
+      params: kindParams,
+      query: {
+        text: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
+        where: Schema.optionalKey(Where),
+        from: Schema.optionalKey(Schema.FiniteFromString),
+        until: Schema.optionalKey(Schema.FiniteFromString),
+        batchId: Schema.optionalKey(Schema.String),
+        ...paging(Opaque),
+      },
+      success: pageOf({ items: Schema.Array(StoredKindItem) }, Opaque),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Search stored items of a kind")
+      .annotate(OpenApi.Description, 'Searches by words, fields (`where={"brand":"Acme"}`) and time.'),
+    HttpApiEndpoint.get("itemOfKind", "/api/v1/upload-kinds/:kind/items/:id", {
+      params: { ...kindParams, id: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500)) },
+      success: StoredKindItem,
+      error,
+    }).annotate(OpenApi.Summary, "Show a stored item of a kind"),
+    HttpApiEndpoint.get("search", "/api/v1/items", {
+      query: {
+        text: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
+        type: Schema.optionalKey(ItemType),
+        by: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+        from: Schema.optionalKey(Count),
+        until: Schema.optionalKey(Count),
+        batchId: Schema.optionalKey(Schema.String),
+        limit: Limit,
+        afterTime: Schema.optionalKey(Count),
+        afterId: Schema.optionalKey(Count),
+      },
+      success: pageOf({ items: Schema.Array(FoundItem) }, Schema.Struct({ time: Schema.Int, hnId: Schema.Int })),
+      error,
+    }).annotate(OpenApi.Summary, "Search stored items"),
+  )
+  .annotate(OpenApi.Description, "Bulk uploads of items of any kind") {}
