@@ -28,7 +28,7 @@ interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-const api: OpenApi = JSON.parse(readFileSync(join(import.meta.dirname, "../../server/openapi.json"), "utf8"))
+const api: OpenApi = JSON.parse(readFileSync(join(import.meta.dirname, "../../api/openapi.json"), "utf8"))
 
 interface Offered {
   /** The command that does it. */
