@@ -4,7 +4,7 @@
  *
  * Run it: `DETENT_DATABASE_URL=postgres://user@localhost/test npx node examples/durable/TwoNodes.ts`. Each run adds 220 to the account.
  */
-import { Engine, fastLock, InstanceLock } from "@detent/durable"
+import { Engine, fastLock } from "@detent/durable"
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import { Event, Machine, refuse, State } from "@detent/machine"
 import * as Console from "effect/Console"
@@ -23,12 +23,7 @@ export const Account = Machine.make({ name: "account", state: S, event: E, initi
 
 /** The engine of one of several nodes. */
 export const node = (nodeId: string, url: string) =>
-  Layer.fresh(
-    Engine.layer({ nodeId }).pipe(
-      Layer.provide(InstanceLock.layer({ ...fastLock, retryInterval: "5 millis", nodeId })),
-      Layer.provide(PostgresStore.layer({ url })),
-    ),
-  )
+  Layer.fresh(Engine.layer({ nodeId, lock: { ...fastLock, retryInterval: "5 millis" } }).pipe(Layer.provide(PostgresStore.layer({ url }))))
 
 /** Both nodes deposit money at the same time; each reads the other's writes. */
 export const bothAtOnce = (url: string, id: string, rounds: number) =>

@@ -17,6 +17,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
+import { shortestLease } from "./engine/EngineConfig.ts"
 import { Placement } from "./engine/Placement.ts"
 import { purgeTurn, type Retained } from "./engine/Retention.ts"
 import { millisAtLeast } from "./runtime/Options.ts"
@@ -42,11 +43,10 @@ export interface WorkflowOptions {
   readonly nodeId?: string
   /**
    * How long a lease lasts. A node that does not extend it counts as dead. It is extended after each third. Default: 10 seconds.
-   * Ignored where the context has a `Placement`.
+   * Ignored where the context has a `Placement`. A fifth of it is how often this node looks for executions that no node runs, or that other
+   * nodes have written to, and every 20 seconds at least.
    */
   readonly lease?: Duration.Input
-  /** How often to look for executions that no node runs, or that other nodes have written to. Default: 2 seconds. */
-  readonly scanInterval?: Duration.Input
   /** How long the journal of an execution that has ended is kept. Its result stays in any case. Default: forever. */
   readonly retention?: Duration.Input
   /**
@@ -58,6 +58,9 @@ export interface WorkflowOptions {
   /** How long closing waits for runs to end and for the store. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
 }
+
+/** The longest time between two scans for executions that no node runs. */
+const longestScanMillis = 20_000
 
 const retentionOf = (machine: string, retention: Duration.Input | undefined): ReadonlyArray<Retained> =>
   retention === undefined ? [] : [{ machine, retention }]
@@ -72,7 +75,7 @@ const make = (options: WorkflowOptions) =>
       ...(options.lease === undefined ? {} : { lease: options.lease }),
     })
     const drainTimeout = Duration.millis(millisAtLeast(0, "drainTimeout", options.drainTimeout ?? "30 seconds"))
-    const scanMillis = millisAtLeast(1, "scanInterval", options.scanInterval ?? "2 seconds")
+    const scanMillis = Math.min(millisAtLeast(shortestLease, "lease", options.lease ?? "10 seconds") / 5, longestScanMillis)
     const retentionMillis = options.retention === undefined ? undefined : millisAtLeast(0, "retention", options.retention)
     const environment = new Environment(context as Context.Context<unknown>)
     const kept = new Map(

@@ -12,6 +12,7 @@ import {
   type Inspection,
   type InvalidEvent,
   type InvalidState,
+  type LockingFailed,
   type Machine,
   type PersistenceFailed,
   type SendError,
@@ -33,9 +34,7 @@ import { type EngineParts, makeEngine } from "./engine/EngineParts.ts"
 import { forkInstance } from "./engine/Fork.ts"
 import { HeldCheck, type HeldReport } from "./engine/HeldCheck.ts"
 import { wholeNumber } from "./engine/HistoryReader.ts"
-import { InstanceLock } from "./engine/InstanceLock.ts"
 import type { StartError } from "./engine/InstanceTable.ts"
-import { type Leader, makeLeader } from "./engine/LeaderElection.ts"
 import { mayHaveWork, type RegisteredMachine } from "./engine/MachineRegistry.ts"
 import { invalidId } from "./engine/NewInstance.ts"
 import { NodeMembership } from "./engine/NodeMembership.ts"
@@ -52,6 +51,8 @@ import { noInstance, type RepairRefused, type SequenceNotReached } from "./error
 import type { Instance, ReadError } from "./Instance.ts"
 import { InstanceHandle } from "./instance/InstanceHandle.ts"
 import type { Upcasters } from "./instance/Upcasters.ts"
+import { defaultLock, type LockConfig, untilScopeCloses } from "./nodes/HeldLease.ts"
+import { type HeldLock, instanceLocks } from "./nodes/InstanceLock.ts"
 import { processName } from "./runtime/ProcessName.ts"
 import { nothing, type Sweep } from "./runtime/TimerSweep.ts"
 import { untilAnswered } from "./runtime/untilAnswered.ts"
@@ -118,12 +119,6 @@ export interface EngineService {
   list<S, E, I, R>(machine: Definition<S, E, I, R>, options?: ListOptions<TagOf<S>>): Effect.Effect<InstancePage, PersistenceFailed>
   /** How many instances are in each state. */
   count<S, E, I, R>(machine: Definition<S, E, I, R>): Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed>
-  /** Like `start`, with the id first. */
-  spawn<S, E, I, R>(
-    id: string,
-    machine: Definition<S, E, I, R>,
-    ...input: InputArguments<S, I>
-  ): Effect.Effect<Instance<S, E>, StartError, R>
   /** Brings an instance back into memory, if there is one. */
   restore<S, E, I, R>(id: string, machine: Definition<S, E, I, R>): Effect.Effect<Option.Option<Instance<S, E>>, ReadError, R>
   /** Brings all running instances of a machine back into memory. */
@@ -179,6 +174,12 @@ export interface EngineService {
    * with an unfinished or failed command stays. With `.persist({ retention })` in the machine, the engine does so by itself.
    */
   purge<S, E, I, R>(machine: Definition<S, E, I, R>, options: PurgeOptions): Effect.Effect<number, PersistenceFailed>
+  /**
+   * Locks an instance until the scope closes. Engines with `lock`, and other callers of this, wait for it: do not send to the instance
+   * through such an engine meanwhile. Stop when `lost` ends: another process may have the lock then. Default: the `lock` of the engine,
+   * or `defaultLock`.
+   */
+  lock(key: InstanceKey, config?: LockConfig): Effect.Effect<HeldLock, LockingFailed | PersistenceFailed, Scope.Scope>
   /** How many instances are in memory. */
   readonly live: Effect.Effect<number>
   /**
@@ -194,7 +195,7 @@ const make = (options: EngineOptions) =>
   Effect.gen(function* () {
     const journal = yield* Journal
     const timers = yield* Timers
-    const locks = Option.getOrUndefined(yield* Effect.serviceOption(InstanceLock))
+    const leases = yield* Leases
     const environment = new Environment((yield* Effect.context<never>()) as Context.Context<unknown>)
     const config = engineConfig(options, processName((yield* Random.nextIntBetween(0, 2 ** 31)).toString(36)))
     const observes = options.observe === true
@@ -203,7 +204,11 @@ const make = (options: EngineOptions) =>
     const context = yield* Effect.context<Leases>()
     const make = Effect.provide(Scope.provide(Placement.inContextOrMake(placementOptions(options)), scope), context)
     const node = observes ? undefined : new NodeMembership(environment, make, config.storeTimeout)
-    const engine = makeEngine({ journal, timers, locks, node, environment }, config)
+    const lockOf = (lock: LockConfig) => instanceLocks(leases, { nodeId: config.nodeId, ...lock })
+    const lock = options.lock === undefined ? undefined : lockOf(options.lock)
+    const engine = makeEngine({ journal, timers, lock, node, environment }, config)
+    const locked = (key: InstanceKey, config?: LockConfig) =>
+      untilScopeCloses((config === undefined ? (lock ?? lockOf(defaultLock)) : lockOf(config))(key))
     yield* Effect.addFinalizer(() => engine.drain)
     yield* exposeCounters
     yield* untilAnswered(engine.clock.measure)
@@ -215,11 +220,9 @@ const make = (options: EngineOptions) =>
     }
     if (node === undefined) {
       engine.table.close("this process only observes; send to the process that works")
-      return makeService(engine, undefined, undefined)
+      return makeService(engine, locked, undefined, undefined)
     }
-    const leader: Leader | undefined =
-      config.sweeper.leader === undefined ? undefined : yield* makeLeader({ ...config.sweeper.leader, nodeId: config.nodeId })
-    yield* startSweeper(engine, leader)
+    yield* startSweeper(engine)
     yield* warnOfUnregistered(engine, options.worker === false ? Option.none() : yield* Effect.serviceOption(Commands))
     const pause = Math.max(100, config.passivateAfterMillis / 4)
     yield* forkLoop(
@@ -230,11 +233,11 @@ const make = (options: EngineOptions) =>
       ),
     )
     if (engine.takeover !== undefined) yield* config.resume ? engine.takeover.start() : engine.takeover.startOpened()
-    yield* startRetention(journal, yield* Leases, engine.registry)
+    yield* startRetention(journal, leases, engine.registry)
     const slots = yield* slotExecution(engine, options.worker ?? {})
     const heldCheck = engine.takeover !== undefined && config.resume ? new HeldCheck(engine) : undefined
     if (heldCheck !== undefined) yield* heldCheck.start
-    return makeService(engine, slots, heldCheck)
+    return makeService(engine, locked, slots, heldCheck)
   })
 
 /** No other node of a cluster runs the work of instances that are placed on this one. */
@@ -256,7 +259,12 @@ const needsNode = ({ runsWork }: EngineConfig, machine: unknown): boolean => {
   return [compiled, ...parts].some((one) => mayHaveWork(one) && runsWork(one.name))
 }
 
-const makeService = (engine: EngineParts, slots: SlotExecution | undefined, heldCheck: HeldCheck | undefined): EngineService => {
+const makeService = (
+  engine: EngineParts,
+  lock: EngineService["lock"],
+  slots: SlotExecution | undefined,
+  heldCheck: HeldCheck | undefined,
+): EngineService => {
   const { journal, node, registry, storeWait, table, transactions } = engine
   const registering = <A, E, R>(
     machine: unknown,
@@ -346,7 +354,6 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined, held
       }),
     start: (machine, id, ...input) => start(machine, id, input[0]),
     startAll: (machine, entries) => registering(machine, undefined, (registered) => startAll(engine, registered, entries) as never),
-    spawn: (id, machine, ...input) => start(machine, id, input[0]),
     ensure: (machine, id, ...input) =>
       outside("ensure", machine, id, (registered) => Effect.as(ensure(registered, id, input[0]), handle(registered, id))),
     get: (machine, id) =>
@@ -408,6 +415,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined, held
           ? Effect.fail(table.notWritten({ machine: machine.name }, "purge"))
           : purgeEnded(journal, machine.name, options),
       ),
+    lock,
     live: Effect.sync(() => table.count),
     held: Effect.sync(() => heldCheck?.report ?? []),
     inspectUnsafe: (inspector) => {
@@ -420,7 +428,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined, held
 }
 
 export class Engine extends Context.Service<Engine, EngineService>()("@detent/durable/Engine") {
-  /** The engine on any store. With `InstanceLock` in the context, an instance is locked while it decides and stores events. */
+  /** The engine on any store. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<Engine, never, Journal | Timers | Leases> =>
     Layer.effect(Engine, make(options))
 }

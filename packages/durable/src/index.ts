@@ -77,13 +77,21 @@ export { Engine, type EngineService, type KnownMachine, type ListOptions, type R
 export type { CheckReport } from "./engine/DeployCheck.ts"
 export type { EngineOptions, SweeperOptions } from "./engine/EngineConfig.ts"
 export type { HeldReport } from "./engine/HeldCheck.ts"
-export { defaultLock, fastLock, InstanceLock, type InstanceLockService, type LockConfig, longRunningLock } from "./engine/InstanceLock.ts"
 export type { StartError } from "./engine/InstanceTable.ts"
-export { type Leader, type LeaderConfig, makeLeader } from "./engine/LeaderElection.ts"
 export { type LeasePlacementOptions, Placement, type PlacementService } from "./engine/Placement.ts"
 export type { PurgeOptions } from "./engine/Retention.ts"
 export type { StartEntry, Started } from "./engine/StartMany.ts"
 export { InstanceExists, InstanceNotFound, NewerVersion, PreviewRefused, RepairRefused, SequenceNotReached } from "./errors.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions, WaitingEvent } from "./Instance.ts"
 export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
+export {
+  defaultLock,
+  fastLock,
+  type HeldLease,
+  holdLease,
+  LeaseNotHeld,
+  type LockConfig,
+  longRunningLock,
+} from "./nodes/HeldLease.ts"
+export type { HeldLock } from "./nodes/InstanceLock.ts"
 export type { Sweep } from "./runtime/TimerSweep.ts"

@@ -82,9 +82,7 @@ describe("an endless transition", () => {
 
   const retry = RetryPolicy.fixed({ delay: 0, maxAttempts: 2 })
   const engineOn = <E>(store: Layer.Layer<Layer.Success<typeof MemoryStore.layer>, E>) =>
-    Engine.layer({ nodeId: "only", sweeper: { interval: "50 millis", grace: "10 millis", backoffOnEmpty: "10 millis", retry } }).pipe(
-      Layer.provideMerge(store),
-    )
+    Engine.layer({ nodeId: "only", sweeper: { interval: "50 millis", retry } }).pipe(Layer.provideMerge(store))
 
   for (const kind of ["memory", "SQLite"] as const) {
     it.live(`behind a delay on ${kind} makes its timer a dead letter; the process answers meanwhile, and after a restart`, () =>

@@ -2,8 +2,8 @@
 import { RetryPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import type { WorkerOptions } from "../command/WorkerConfig.ts"
+import type { LockConfig } from "../nodes/HeldLease.ts"
 import { atLeast, checkedNodeId } from "../runtime/Options.ts"
-import type { LeaderConfig } from "./LeaderElection.ts"
 
 /** Limits of an instance. Larger events and first states are refused before anything is stored; larger snapshots are left out. */
 export interface Limits {
@@ -16,30 +16,25 @@ export interface Limits {
 }
 
 export interface SweeperOptions {
-  /** The wait between sweeps where no timer comes due earlier. Default: 5 seconds. */
+  /**
+   * The wait between sweeps where no timer comes due earlier; after a sweep that found nothing, three times as long. Up to a fifth is
+   * added at random, so that nodes do not sweep in step. Default: 5 seconds.
+   */
   readonly interval?: Duration.Input
-  /** Up to this share of the interval is added at random, so that nodes do not sweep in step. Default: 0.2. */
-  readonly jitter?: number
   /** How many timers are claimed in one statement. Default: 100. */
   readonly batchSize?: number
   /** How long a claimed timer belongs to the node that claimed it. Default: 30 seconds. */
   readonly claimDuration?: Duration.Input
-  /** Added to the wait after a sweep that found nothing. Default: 10 seconds. */
-  readonly backoffOnEmpty?: Duration.Input
-  /** How late a timer must be before the sweeper takes it: the node that has it in memory comes first. Default: 200 milliseconds. */
-  readonly grace?: Duration.Input
   /**
    * How often a timer that fails to fire is tried; after the last attempt it is a dead letter. Default: `RetryPolicy.standard`, for about
    * a day.
    */
   readonly retry?: RetryPolicy.RetryPolicy
-  /** Only the elected node sweeps. Default: every node does. */
-  readonly leader?: Omit<LeaderConfig, "nodeId">
 }
 
 export interface EngineOptions {
   /**
-   * The name of this node in claims, locks and elections, and as owner of state work. With the same name after a restart, a
+   * The name of this node in claims and locks, and as owner of state work. With the same name after a restart, a
    * process that was killed resumes its work immediately, on any host. Default: a name of this process.
    */
   readonly nodeId?: string
@@ -48,8 +43,11 @@ export interface EngineOptions {
    * Default: 10 seconds.
    */
   readonly lease?: Duration.Input
-  /** Whether an event is decided again after a sequence conflict (`reload`), or fails. Default: `reload`. */
-  readonly onConflict?: "reload" | "fail"
+  /**
+   * Each instance is locked while it decides and stores events: `defaultLock`, `fastLock`, `longRunningLock`, or one of your own. Default:
+   * no locks; a commit names the sequence it expects, and an event that meets a newer one is decided again.
+   */
+  readonly lock?: LockConfig
   /** Instances leave memory when they were not used for this long. Default: 5 minutes. */
   readonly passivateAfter?: Duration.Input
   /**
@@ -90,7 +88,6 @@ export interface EngineOptions {
 
 export interface EngineConfig {
   readonly nodeId: string
-  readonly onConflict: "reload" | "fail"
   readonly passivateAfterMillis: number
   readonly storeTimeout: Duration.Duration
   readonly followMillis: number
@@ -102,13 +99,9 @@ export interface EngineConfig {
   readonly limits: Limits
   readonly sweeper: {
     readonly intervalMillis: number
-    readonly jitter: number
     readonly batchSize: number
     readonly claimMillis: number
-    readonly backoffMillis: number
-    readonly graceMillis: number
     readonly retry: RetryPolicy.RetryPolicy
-    readonly leader: Omit<LeaderConfig, "nodeId"> | undefined
   }
 }
 
@@ -126,7 +119,6 @@ const workOf = (work: NonNullable<EngineOptions["work"]>): EngineConfig["runsWor
 /** Throws a `DefinitionError` for an option with which no engine could work. */
 export const engineConfig = (options: EngineOptions, nodeId: string): EngineConfig => ({
   nodeId: checkedNodeId(options.nodeId ?? nodeId),
-  onConflict: options.onConflict ?? "reload",
   passivateAfterMillis: millis(options.passivateAfter ?? "5 minutes"),
   storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "10 seconds"),
   followMillis: millis(options.followInterval ?? "500 millis"),
@@ -141,12 +133,8 @@ export const engineConfig = (options: EngineOptions, nodeId: string): EngineConf
   },
   sweeper: {
     intervalMillis: millis(options.sweeper?.interval ?? "5 seconds"),
-    jitter: atLeast(0, "sweeper.jitter", options.sweeper?.jitter ?? 0.2),
     batchSize: atLeast(1, "sweeper.batchSize", options.sweeper?.batchSize ?? 100),
     claimMillis: millis(options.sweeper?.claimDuration ?? "30 seconds"),
-    backoffMillis: millis(options.sweeper?.backoffOnEmpty ?? "10 seconds"),
-    graceMillis: millis(options.sweeper?.grace ?? "200 millis"),
     retry: options.sweeper?.retry ?? RetryPolicy.standard,
-    leader: options.sweeper?.leader,
   },
 })

@@ -7,6 +7,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
+import type { AcquireLock } from "../nodes/InstanceLock.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
 import { StoreClock } from "../runtime/StoreClock.ts"
 import { ChangeFollower } from "./ChangeFollower.ts"
@@ -14,7 +15,6 @@ import type { EngineConfig } from "./EngineConfig.ts"
 import { observed } from "./EngineJournal.ts"
 import { HistoryReader } from "./HistoryReader.ts"
 import { InstanceLoader } from "./InstanceLoader.ts"
-import type { InstanceLockService } from "./InstanceLock.ts"
 import { InstanceTable, type StartError } from "./InstanceTable.ts"
 import { withLeaseCheck } from "./LeaseCheck.ts"
 import { MachineRegistry, type RegisteredMachine } from "./MachineRegistry.ts"
@@ -58,13 +58,14 @@ export interface EngineParts {
 export interface EngineServices {
   readonly journal: JournalService
   readonly timers: TimersService
-  readonly locks: InstanceLockService | undefined
+  /** Undefined where instances are not locked. */
+  readonly lock: AcquireLock | undefined
   readonly node: NodeMembership | undefined
   readonly environment: Environment
 }
 
 export const makeEngine = (services: EngineServices, config: EngineConfig): EngineParts => {
-  const { journal, timers: timerStore, locks, node } = services
+  const { journal, timers: timerStore, node } = services
   const clock = new StoreClock(journal)
   const environment = clock.applyTo(outsideSpans(services.environment))
   const host = new Host(startActor)
@@ -95,7 +96,6 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     isClosed: () => table.isClosed,
     isLocal: (key) => node?.placement?.routing?.isLocal(key) ?? true,
     isKept: (instance) => table.findNamed(instance.name) === instance && context.isLocal(instance.key),
-    onConflict: config.onConflict,
     storeTimeoutMillis: Duration.toMillis(config.storeTimeout),
     storeRetry: Schedule.max([
       Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("1 second")]),
@@ -103,7 +103,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     ]),
     outageRetry: Schedule.min([Schedule.exponential("250 millis", 2), Schedule.spaced("10 seconds")]),
     workRetry: Schedule.min([Schedule.exponential("1 second", 2), Schedule.spaced("1 minute")]),
-    lock: locks === undefined ? undefined : (key) => ({ acquire: locks.acquire(key) }),
+    lock: services.lock,
     timers: {
       arm: (instance, armed) => timers.heap.sync(instance.name, instance.key, armed),
       stored: (name, timer) => timers.stored(name, timer),

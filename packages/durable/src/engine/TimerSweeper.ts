@@ -10,15 +10,21 @@ import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
-import { type Claimed, type Firing, type Outcome, type Sweep, sweepOnce, TimerSweep } from "../runtime/TimerSweep.ts"
+import { type Firing, type Outcome, type Sweep, sweepOnce, TimerSweep } from "../runtime/TimerSweep.ts"
 import type { EngineParts } from "./EngineParts.ts"
-import type { Leader } from "./LeaderElection.ts"
 import { timersDead } from "./Telemetry.ts"
 
 /** A timer that could not be fired is tried again after this time. */
 const retryMillis = 1000
 
-const noTimers: Claimed = { timers: [], overtaken: 0 }
+/** How late a timer must be before the sweeper takes it: the node that has it in memory comes first. */
+const graceMillis = 200
+
+/** Up to this share of the interval is added at random, so that nodes do not sweep in step. */
+const jitter = 0.2
+
+/** How many more intervals to wait after a sweep that found nothing. */
+const emptyIntervals = 2
 
 /** The name under which this process claims timers. */
 const nameOf = ({ config, context }: EngineParts): string => context.placement?.node() ?? config.nodeId
@@ -101,19 +107,16 @@ const removeEnded = ({ journal, timerStore }: EngineParts, timer: ClaimedTimer, 
   })
 
 /** Sweeps for as long as the scope lasts. */
-export const startSweeper = (engine: EngineParts, leader: Leader | undefined): Effect.Effect<void, never, Scope.Scope> =>
+export const startSweeper = (engine: EngineParts): Effect.Effect<void, never, Scope.Scope> =>
   Effect.suspend(() => {
     const { registry, timers, timerStore, config } = engine
-    const { intervalMillis, jitter, backoffMillis, batchSize, graceMillis } = config.sweeper
-    let leads = true
+    const { intervalMillis, batchSize } = config.sweeper
     // Timers that are overdue at the start have waited long enough.
     let grace = 0
     const claiming = Effect.gen(function* () {
       // While this process fires many due timers, they are late only because they are many. The wait is bounded: others may be missed.
       for (let waited = 0; timers.isFiring && waited < intervalMillis; waited += graceMillis + 1) yield* Effect.sleep(graceMillis + 1)
       yield* engine.clock.refresh
-      leads = leader === undefined || (yield* leader.isLeader)
-      if (!leads) return noTimers
       const claimed = yield* claim(engine, grace)
       grace = graceMillis
       return claimed
@@ -122,14 +125,12 @@ export const startSweeper = (engine: EngineParts, leader: Leader | undefined): E
       ...firing(engine, claiming),
       batchSize,
       nextDue: Effect.suspend(() =>
-        leads
-          ? Effect.map(timerStore.nextDue(registry.names, registry.versions, engine.context.placement?.routing?.shards()), (next) =>
-              Option.map(next, (millis) => millis + grace),
-            )
-          : Effect.succeedNone,
+        Effect.map(timerStore.nextDue(registry.names, registry.versions, engine.context.placement?.routing?.shards()), (next) =>
+          Option.map(next, (millis) => millis + grace),
+        ),
       ),
       longestPause: (found) =>
-        Effect.map(Random.next, (random) => Math.ceil(intervalMillis * (1 + jitter * random)) + (found === 0 ? backoffMillis : 0)),
+        Effect.map(Random.next, (random) => Math.ceil(intervalMillis * (1 + jitter * random + (found === 0 ? emptyIntervals : 0)))),
       retryMillis,
       // Timers of a machine that was just registered may be overdue for a long time, like all timers at the start.
       woken: () => {

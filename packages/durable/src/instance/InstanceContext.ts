@@ -7,10 +7,10 @@ import type * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type * as Schedule from "effect/Schedule"
 import type { Limits } from "../engine/EngineConfig.ts"
-import type { LockHolder } from "../engine/InstanceLock.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import type { PlacementService } from "../engine/Placement.ts"
 import type { Tracing } from "../engine/Telemetry.ts"
+import type { AcquireLock } from "../nodes/InstanceLock.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { Envelope } from "./Envelope.ts"
 import type { Recovered } from "./Replay.ts"
@@ -50,8 +50,6 @@ export interface InstanceContext {
    * has come to this node: it only shows its callers what the journal has.
    */
   readonly isKept: (instance: InstanceEntry) => boolean
-  /** Whether an event is decided again after a sequence conflict, or fails. */
-  readonly onConflict: "reload" | "fail"
   /** How long callers wait for a failing store before they get the error. */
   readonly storeTimeoutMillis: number
   /** The schedule of retries after the store failed. Ends after `storeTimeoutMillis`. */
@@ -64,7 +62,7 @@ export interface InstanceContext {
   /** Makes this node the owner of an instance that is being opened, if its owner is not alive. Returns the owner after that. */
   readonly claimWork: (record: InstanceRecord) => Effect.Effect<string | undefined, PersistenceFailed>
   /** Takes the lock of an instance; undefined where instances are not locked. */
-  readonly lock: ((key: InstanceKey) => LockHolder) | undefined
+  readonly lock: AcquireLock | undefined
   readonly loader: {
     readonly reload: (
       machine: RegisteredMachine,

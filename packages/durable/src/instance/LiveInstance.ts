@@ -61,9 +61,9 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
-import type { HeldLock } from "../engine/InstanceLock.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { conflicts, record as count, eventsRefused, eventsRepeated, instancesGivenUp, within } from "../engine/Telemetry.ts"
+import type { HeldLock } from "../nodes/InstanceLock.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "./CommitPipeline.ts"
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
 import { type DelayedEvent, delayedOf, type InstanceTimer, isDelayTimer, timersByName } from "./DelayedEvents.ts"
@@ -948,9 +948,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     count(conflicts, 1, this.record.environment)
     const error = new SequenceConflict({ ...this.key, expected: this.record.sequence, actual })
     const times = Math.max(...pending.map(({ envelope }) => ++envelope.conflicts))
-    const given = this.context.onConflict === "fail" ? givenUp(pending, error) : noGivenUp
     const backoff = times < 2 ? 0 : Math.min(2 ** times, longestBackoffMillis)
-    this.#resync(pending, error, given, backoff)
+    this.#resync(pending, error, noGivenUp, backoff)
   }
 
   #duplicate(pending: ReadonlyArray<Pending>, dedupeId: string) {
@@ -1312,7 +1311,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const { record } = this
     // If anything fails in between, the lock is released.
     const acquired = Effect.uninterruptibleMask((restore) =>
-      Effect.flatMap(restore(lock(this.key).acquire), (held) =>
+      Effect.flatMap(restore(lock(this.key)), (held) =>
         Effect.onExit(
           Effect.flatMap(restore(retrying(this.context, this.context.loader.reload(this.machine, this.key))), (reloaded) =>
             reloaded?.opened.record.startedAt === record.startedAt
@@ -1405,7 +1404,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     // The node that sent a remote event sends it to the next owner itself: a second copy could be accepted after the first was refused.
     const isForNext = ({ internal, isRemote, timer }: Envelope) => {
       if (this.#departure !== undefined) return !internal && !isRemote
-      return (!internal || timer !== undefined) && (!isRemoved(error) || this.context.onConflict === "reload")
+      return !internal || timer !== undefined
     }
     for (const envelope of waiting) if (!isForNext(envelope)) envelope.complete(error)
     // An event whose sender has got an error may be stored: it is not sent again.

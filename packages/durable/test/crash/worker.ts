@@ -2,7 +2,7 @@
 
 import { flushCompileCache } from "node:module"
 import type { ClusterOptions } from "@detent/cluster"
-import { Engine, type EngineService, fastLock, InstanceLock } from "@detent/durable"
+import { Engine, type EngineService, fastLock } from "@detent/durable"
 import { NewerVersion, RetryPolicy } from "@detent/machine"
 import * as PostgresStore from "@detent/store/PostgresStore"
 import * as SqliteStore from "@detent/store/SqliteStore"
@@ -45,19 +45,21 @@ const open = ({ store, node, pace, version = 1, lockMillis, storeTimeoutMillis, 
   Effect.gen(function* () {
     const base =
       store._tag === "Sqlite" ? SqliteStore.layer({ filename: store.filename }) : PostgresStore.layer({ url: store.url, maxConnections: 4 })
-    const lock = { ...fastLock, duration: lockMillis ?? 0, acquireTimeout: "5 seconds", retryInterval: "20 millis", nodeId: node } as const
-    const under = lockMillis === undefined ? base : InstanceLock.layer(lock).pipe(Layer.provideMerge(base))
+    const lock = { ...fastLock, duration: lockMillis ?? 0, acquireTimeout: "5 seconds", retryInterval: "20 millis" } as const
     const sweeper = {
       interval: 200,
-      backoffOnEmpty: 0,
       claimDuration: 500,
-      grace: 50,
       retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 1_000_000 }),
     }
-    const options = { nodeId: node, sweeper, ...(storeTimeoutMillis === undefined ? {} : { storeTimeout: storeTimeoutMillis }) }
+    const options = {
+      nodeId: node,
+      sweeper,
+      ...(lockMillis === undefined ? {} : { lock }),
+      ...(storeTimeoutMillis === undefined ? {} : { storeTimeout: storeTimeoutMillis }),
+    }
     const layer =
       cluster === undefined || store._tag === "Sqlite"
-        ? Engine.layer(options).pipe(Layer.provide(under))
+        ? Engine.layer(options).pipe(Layer.provide(base))
         : Engine.layer(options).pipe(Layer.provide(yield* inCluster(cluster, store.url)))
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
     engine = Context.get(context, Engine)

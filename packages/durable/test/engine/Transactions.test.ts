@@ -27,7 +27,6 @@ describe.each(Object.entries(stores))("%s: inside a transaction", (_, store) => 
         const note = yield* engine.start(Note, "n-1")
         const calls = {
           start: engine.start(Note, "n-2"),
-          spawn: engine.spawn("n-2", Note),
           ensure: engine.ensure(Note, "n-2"),
           restore: engine.restore("n-1", Note),
           restoreAll: engine.restoreAll(Note),

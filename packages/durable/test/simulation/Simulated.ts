@@ -9,8 +9,8 @@ import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { Engine, type EngineService } from "../../src/Engine.ts"
 import type { EngineOptions } from "../../src/engine/EngineConfig.ts"
-import { fastLock, InstanceLock } from "../../src/engine/InstanceLock.ts"
 import type { Instance, ReadError } from "../../src/Instance.ts"
+import { fastLock } from "../../src/nodes/HeldLease.ts"
 import type { Answer, Sent } from "./Answers.ts"
 import type { FaultyStore } from "./FaultyStore.ts"
 import { type Driven, driven } from "./Machines.ts"
@@ -43,9 +43,8 @@ export class Simulated {
   constructor(process: Process, store: FaultyStore, { locks, machines, ...options }: SimulatedOptions) {
     this.process = process
     const base = Layer.succeedContext(store.reachedFrom(process))
-    const lock = { ...fastLock, duration: "3 seconds", acquireTimeout: "5 seconds", nodeId: process.name } as const
-    const under = locks ? InstanceLock.layer(lock).pipe(Layer.provideMerge(base)) : base
-    const layer = Engine.layer({ ...options, nodeId: process.name }).pipe(Layer.provide(under))
+    const lock = { ...fastLock, duration: "3 seconds", acquireTimeout: "5 seconds" } as const
+    const layer = Engine.layer({ ...options, nodeId: process.name, ...(locks ? { lock } : {}) }).pipe(Layer.provide(base))
     const opened = Effect.gen({ self: this }, function* () {
       const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), this.#scope)
       const engine = Context.get(context, Engine)

@@ -107,10 +107,10 @@ class Simulation {
   }
 
   #open(): Simulated {
-    const { locks, onConflict, passivateAfter } = this.#schedule
+    const { locks, passivateAfter } = this.#schedule
     const process = this.#world.process(`node-${this.#nodes.length}`)
     const sweeper = { retry: RetryPolicy.fixed({ delay: 0, maxAttempts: 1_000_000 }) }
-    const node = new Simulated(process, this.#store, { locks, onConflict, passivateAfter, sweeper, machines: this.#machines })
+    const node = new Simulated(process, this.#store, { locks, passivateAfter, sweeper, machines: this.#machines })
     this.#nodes.push(node)
     return node
   }

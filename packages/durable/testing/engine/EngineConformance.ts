@@ -15,7 +15,7 @@ import { following } from "./following.ts"
 import { grouping } from "./grouping.ts"
 import { groups } from "./groups.ts"
 import { keeping } from "./keeping.ts"
-import { leading } from "./leading.ts"
+import { leases } from "./leases.ts"
 import { lifecycle } from "./lifecycle.ts"
 import { locking } from "./locking.ts"
 import { outages } from "./outages.ts"
@@ -54,7 +54,7 @@ const topics = [
   following,
   sweeping,
   overtaking,
-  leading,
+  leases,
   locking,
   placing,
   owning,

@@ -15,7 +15,6 @@ import * as Scope from "effect/Scope"
 import * as TestClock from "effect/testing/TestClock"
 import { Engine, type EngineService } from "../../src/Engine.ts"
 import type { EngineOptions } from "../../src/engine/EngineConfig.ts"
-import { InstanceLock, type InstanceLockService, type LockConfig } from "../../src/engine/InstanceLock.ts"
 import { liveSleep, PendingRequests } from "./PendingRequests.ts"
 import { type Store, StoreProbe } from "./StoreProbe.ts"
 
@@ -29,8 +28,6 @@ export interface EngineKitOptions {
 }
 
 export interface OpenOptions extends EngineOptions {
-  /** With locks on instances. */
-  readonly lock?: LockConfig
   /** Prepared before the engine asks anything. */
   readonly probe?: StoreProbe
 }
@@ -38,7 +35,6 @@ export interface OpenOptions extends EngineOptions {
 export interface Opened {
   readonly engine: EngineService
   readonly probe: StoreProbe
-  readonly locks: InstanceLockService | undefined
   /** Stops the engine as a process does that is asked to. */
   readonly close: Effect.Effect<void>
   /** Kills it: nothing it does from now on reaches the store. */
@@ -167,15 +163,13 @@ const makeRig = <R>(
     }
   })
 
-const openEngine = (store: Store, { lock, probe = new StoreProbe(), ...options }: OpenOptions): Effect.Effect<Opened> =>
+const openEngine = (store: Store, { probe = new StoreProbe(), ...options }: OpenOptions): Effect.Effect<Opened> =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const base = Layer.succeedContext(probe.wrap(store))
-    const under = lock === undefined ? base : InstanceLock.layer(lock).pipe(Layer.provideMerge(base))
-    const context = yield* Layer.buildWithMemoMap(Engine.layer(options).pipe(Layer.provideMerge(under)), Layer.makeMemoMapUnsafe(), scope)
+    const context = yield* Layer.buildWithMemoMap(Engine.layer(options).pipe(Layer.provideMerge(base)), Layer.makeMemoMapUnsafe(), scope)
     return {
       engine: Context.get(context, Engine),
-      locks: Option.getOrUndefined(Context.getOption(context, InstanceLock)),
       probe,
       close: Scope.close(scope, Exit.void),
       crash: Effect.sync(() => {

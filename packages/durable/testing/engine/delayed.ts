@@ -162,7 +162,7 @@ export const delayed = ({ describe, test }: Kit) =>
 
     test("165 one whose row is claimed before the answer to its own commit arrives", (rig) =>
       Effect.gen(function* () {
-        const { engine, probe } = yield* rig.open({ sweeper: { interval: "1000 hours", jitter: 0 } })
+        const { engine, probe } = yield* rig.open({ sweeper: { interval: "1000 hours" } })
         const document = yield* engine.start(Document, "d")
         const answered = yield* Deferred.make<void>()
         probe.onCommit = (_, commit) => Effect.tap(commit, () => Deferred.await(answered))
@@ -183,7 +183,7 @@ export const delayed = ({ describe, test }: Kit) =>
 
     test("165 one that another process sets arrives, though its row is claimed while a commit is not answered", (rig) =>
       Effect.gen(function* () {
-        const here = yield* rig.open({ sweeper: { interval: "1000 hours", jitter: 0 } })
+        const here = yield* rig.open({ sweeper: { interval: "1000 hours" } })
         const document = yield* here.engine.start(Document, "d")
         const answered = yield* Deferred.make<void>()
         here.probe.onCommit = (_, commit) => Effect.tap(commit, () => Deferred.await(answered))

@@ -95,7 +95,7 @@ export const keeping = ({ describe, test }: Kit) => {
     test("spawn and restore are start and open, with the id first", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
-        const job = yield* engine.spawn("j", Job, S.Busy({ n: 1 }))
+        const job = yield* engine.start(Job, "j", S.Busy({ n: 1 }))
         expect(job).toMatchObject({ machine: "job", id: "j" })
         const again = yield* Effect.flatMap(engine.restore("j", Job), Effect.fromOption)
         expect(yield* again.state).toEqual(S.Busy({ n: 1 }))

@@ -1,15 +1,16 @@
-/** Locks on instances: alone, and around everything an engine does. Durations are short: some stores keep real time. */
+/** Locks on instances: by hand, and around all events of an engine. Durations are short: some stores keep real time. */
 import type { LockingFailed } from "@detent/machine"
 import { expect } from "@effect/vitest"
-import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { defaultLock, fastLock, InstanceLock, type LockConfig, leaseName, longRunningLock } from "../../src/engine/InstanceLock.ts"
+import * as Scope from "effect/Scope"
+import { defaultLock, fastLock, type LockConfig, longRunningLock } from "../../src/nodes/HeldLease.ts"
+import { leaseName } from "../../src/nodes/InstanceLock.ts"
 import { E, Job, S } from "./Machines.ts"
-import type { Kit, Rig } from "./Rig.ts"
+import type { Kit, Opened } from "./Rig.ts"
 import { outage, StoreProbe } from "./StoreProbe.ts"
 
 const key = { machine: "job", id: "j" }
@@ -18,28 +19,28 @@ const config = (nodeId: string, change: Partial<LockConfig> = {}): LockConfig =>
   duration: "600 millis",
   acquireTimeout: "300 millis",
   retryInterval: "20 millis",
-  onLost: "interrupt",
   nodeId,
   ...change,
 })
 
-/** A lock without a heartbeat: it ends like the lock of a frozen node. */
-const frozen = { heartbeat: "1 hour" } as const
+/** Takes the lock once, without waiting. It is released by hand, or when the test ends. */
+const take = ({ engine }: Opened, nodeId: string, change: Partial<LockConfig> = {}) =>
+  engine.lock(key, config(nodeId, { acquireTimeout: 0, ...change }))
 
-const locksOf = ({ store }: Rig, lock: LockConfig, probe = new StoreProbe()) =>
-  Effect.map(Layer.build(Layer.fresh(InstanceLock.layer(lock)).pipe(Layer.provide(Layer.succeedContext(probe.wrap(store))))), (context) =>
-    Context.get(context, InstanceLock),
-  )
+/** A node that no longer extends its leases, like one that is frozen. */
+const freeze = ({ probe }: Pick<Opened, "probe">) => {
+  probe.onLease = () => Effect.never
+}
 
 export const locking = ({ describe, leaseTest }: Kit) => {
   describe("instance locks", () => {
     leaseTest("100 a lock that is held is busy, and the error names its holder and its end", (rig) =>
       Effect.gen(function* () {
-        const one = yield* locksOf(rig, config("one"))
-        const two = yield* locksOf(rig, config("two"))
-        const held = yield* one.tryAcquire(key)
-        const lease = Option.getOrThrow(yield* one.get(key))
-        expect(yield* Effect.flip(two.tryAcquire(key))).toMatchObject({
+        const one = yield* rig.open()
+        const two = yield* rig.open()
+        const held = yield* take(one, "one")
+        const lease = Option.getOrThrow(yield* rig.leases.get(leaseName(key)))
+        expect(yield* Effect.flip(Effect.scoped(take(two, "two")))).toMatchObject({
           _tag: "LockingFailed",
           ...key,
           problem: "busy",
@@ -47,28 +48,30 @@ export const locking = ({ describe, leaseTest }: Kit) => {
           until: lease.expiresAt,
         })
         expect(yield* held.release).toBe(true)
-        expect(Option.isNone(yield* two.get(key))).toBe(true)
-        yield* (yield* two.tryAcquire(key)).release
+        expect(yield* held.isHeld).toBe(false)
+        expect(Option.isNone(yield* rig.leases.get(leaseName(key)))).toBe(true)
+        yield* Effect.scoped(take(two, "two"))
       }),
     )
 
     leaseTest("101 a lock that has ended can be acquired, under a newer token; the old holder releases nothing", (rig) =>
       Effect.gen(function* () {
-        const one = yield* locksOf(rig, config("one", { duration: "100 millis", ...frozen }))
-        const two = yield* locksOf(rig, config("two"))
-        const old = yield* one.tryAcquire(key)
+        const one = yield* rig.open()
+        const two = yield* rig.open()
+        const old = yield* take(one, "one", { duration: "100 millis" })
+        freeze(one)
         yield* rig.pass("150 millis")
-        const held = yield* two.tryAcquire(key)
+        const held = yield* take(two, "two")
         expect(held.fence.token).toBeGreaterThan(old.fence.token)
+        expect(yield* old.isHeld).toBe(false)
         expect(yield* old.release).toBe(false)
-        expect(yield* Effect.map(two.get(key), Option.getOrUndefined)).toMatchObject({ owner: "two" })
-        yield* held.release
+        expect(yield* Effect.map(rig.leases.get(leaseName(key)), Option.getOrUndefined)).toMatchObject({ owner: "two" })
       }),
     )
 
     leaseTest("102 two fibers of one node exclude each other", (rig) =>
       Effect.gen(function* () {
-        const locks = yield* locksOf(rig, config("one", { acquireTimeout: "5 seconds" }))
+        const { engine } = yield* rig.open({ lock: config("one", { acquireTimeout: "5 seconds" }) })
         let inside = 0
         let most = 0
         const work = Effect.gen(function* () {
@@ -77,8 +80,9 @@ export const locking = ({ describe, leaseTest }: Kit) => {
           yield* rig.quiet
           inside--
         })
+        const locked = Effect.scoped(Effect.andThen(engine.lock(key), work))
         const working = yield* Effect.forkChild(
-          Effect.forEach([1, 2, 3, 4], () => locks.withLock(key, work), { concurrency: "unbounded" }),
+          Effect.forEach([1, 2, 3, 4], () => locked, { concurrency: "unbounded" }),
           { startImmediately: true },
         )
         for (let round = 0; round < 30 && working.pollUnsafe() === undefined; round++) yield* rig.pass("20 millis")
@@ -89,89 +93,78 @@ export const locking = ({ describe, leaseTest }: Kit) => {
 
     leaseTest("103 a caller that waits gets the lock when it is free, or a clear time-out", (rig) =>
       Effect.gen(function* () {
-        const one = yield* locksOf(rig, config("one"))
-        const two = yield* locksOf(rig, config("two"))
-        const held = yield* one.acquire(key)
-        const waiting = yield* Effect.forkChild(Effect.flip(two.acquire(key)), { startImmediately: true })
+        const one = yield* rig.open()
+        const two = yield* rig.open({ lock: config("two") })
+        const held = yield* take(one, "one")
+        const waiting = yield* Effect.forkChild(Effect.flip(Effect.scoped(two.engine.lock(key))), { startImmediately: true })
         yield* rig.pass("400 millis")
         expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "LockingFailed", problem: "timed out", ...key })
-        const again = yield* Effect.forkChild(Effect.flip(two.withLock(key, Effect.void)), { startImmediately: true })
-        yield* rig.pass("400 millis")
-        expect(yield* Fiber.join(again)).toMatchObject({ problem: "timed out" })
-        const patient = yield* Effect.forkChild(two.acquire(key), { startImmediately: true })
+        const patient = yield* Effect.forkChild(Effect.scoped(two.engine.lock(key)), { startImmediately: true })
         yield* rig.pass("40 millis")
         yield* held.release
         yield* rig.pass("40 millis")
-        yield* (yield* Fiber.join(patient)).release
+        yield* Fiber.join(patient)
       }),
     )
 
     leaseTest("103 a caller that waits can be interrupted, and leaves no lock behind", (rig) =>
       Effect.gen(function* () {
-        const one = yield* locksOf(rig, config("one"))
-        const two = yield* locksOf(rig, config("two", { acquireTimeout: "1 hour" }))
-        const held = yield* one.acquire(key)
-        const waiting = yield* Effect.forkChild(two.withLock(key, Effect.void), { startImmediately: true })
+        const one = yield* rig.open()
+        const two = yield* rig.open()
+        const held = yield* take(one, "one")
+        const patient = Effect.scoped(two.engine.lock(key, config("two", { acquireTimeout: "Infinity" })))
+        const waiting = yield* Effect.forkChild(patient, { startImmediately: true })
         yield* rig.pass("40 millis")
         yield* Fiber.interrupt(waiting)
         yield* held.release
         yield* rig.pass("100 millis")
-        expect(Option.isNone(yield* one.get(key))).toBe(true)
+        expect(Option.isNone(yield* rig.leases.get(leaseName(key)))).toBe(true)
       }),
     )
 
     leaseTest("105 an effect that fails, dies or is interrupted releases the lock", (rig) =>
       Effect.gen(function* () {
-        const locks = yield* locksOf(rig, config("one"))
-        expect(yield* Effect.flip(locks.withLock(key, Effect.fail("no")))).toBe("no")
-        expect(Option.isNone(yield* locks.get(key))).toBe(true)
-        yield* Effect.exit(locks.withLock(key, Effect.die("dead")))
-        expect(Option.isNone(yield* locks.get(key))).toBe(true)
-        const working = yield* Effect.forkChild(locks.withLock(key, Effect.never), { startImmediately: true })
-        yield* rig.eventually(locks.get(key), Option.isSome)
+        const { engine } = yield* rig.open({ lock: config("one") })
+        const locked = <A, E>(effect: Effect.Effect<A, E>) => Effect.scoped(Effect.andThen(engine.lock(key), effect))
+        const lease = rig.leases.get(leaseName(key))
+        expect(yield* Effect.flip(locked(Effect.fail("no")))).toBe("no")
+        expect(Option.isNone(yield* lease)).toBe(true)
+        yield* Effect.exit(locked(Effect.die("dead")))
+        expect(Option.isNone(yield* lease)).toBe(true)
+        const working = yield* Effect.forkChild(locked(Effect.never), { startImmediately: true })
+        yield* rig.eventually(lease, Option.isSome)
         yield* Fiber.interrupt(working)
-        expect(Option.isNone(yield* locks.get(key))).toBe(true)
+        expect(Option.isNone(yield* lease)).toBe(true)
       }),
     )
 
     leaseTest("106 a heartbeat keeps the lock for as long as the work lasts", (rig) =>
       Effect.gen(function* () {
-        const one = yield* locksOf(rig, config("one", { duration: "300 millis", heartbeat: "50 millis" }))
-        const two = yield* locksOf(rig, config("two"))
-        const gate = yield* Deferred.make<void>()
-        const working = yield* Effect.forkChild(one.withLock(key, Deferred.await(gate)), { startImmediately: true })
+        const one = yield* rig.open()
+        const two = yield* rig.open()
+        const held = yield* take(one, "one", { duration: "300 millis", heartbeat: "50 millis" })
         for (let round = 0; round < 12; round++) yield* rig.pass("50 millis")
-        expect(yield* Effect.flip(two.tryAcquire(key))).toMatchObject({ holder: "one" })
-        yield* Deferred.succeed(gate, undefined)
-        yield* Fiber.join(working)
-        yield* (yield* two.tryAcquire(key)).release
+        expect(yield* held.isHeld).toBe(true)
+        expect(yield* Effect.flip(Effect.scoped(take(two, "two")))).toMatchObject({ holder: "one" })
       }),
     )
 
-    leaseTest("106 work under a lock that was lost is interrupted with a typed error, or continues, as configured", (rig) =>
+    leaseTest("106 a caller finds out that its lock was lost, and releases nothing of the next holder", (rig) =>
       Effect.gen(function* () {
-        for (const onLost of ["interrupt", "continue"] as const) {
-          const probe = new StoreProbe()
-          const one = yield* locksOf(rig, config("one", { duration: "200 millis", heartbeat: "100 millis", onLost }), probe)
-          const two = yield* locksOf(rig, config("two"))
-          const gate = yield* Deferred.make<void>()
-          const working = yield* Effect.forkChild(Effect.result(one.withLock(key, Effect.as(Deferred.await(gate), "done"))), {
-            startImmediately: true,
-          })
-          yield* rig.eventually(two.get(key), Option.isSome)
-          let away = true
-          probe.onLease = (request) => (away ? Effect.andThen(rig.quiet, Effect.fail(outage("extend"))) : request)
-          for (let round = 0; round < 6; round++) yield* rig.pass("50 millis")
-          const taken = yield* two.tryAcquire(key)
-          away = false
-          for (let round = 0; round < 4; round++) yield* rig.pass("50 millis")
-          yield* Deferred.succeed(gate, undefined)
-          const result = yield* Fiber.join(working)
-          if (onLost === "continue") expect(result).toMatchObject({ _tag: "Success", success: "done" })
-          else expect(result).toMatchObject({ _tag: "Failure", failure: { _tag: "LockingFailed", problem: "lost" } })
-          expect(yield* Effect.map(two.get(key), Option.getOrUndefined)).toMatchObject({ owner: "two" })
-          yield* taken.release
-        }
+        const one = yield* rig.open()
+        const two = yield* rig.open()
+        const scope = yield* Scope.make()
+        const held = yield* Scope.provide(take(one, "one", { duration: "200 millis", heartbeat: "100 millis" }), scope)
+        const working = yield* Effect.forkChild(Effect.result(Effect.raceFirst(Effect.never, held.lost)), { startImmediately: true })
+        let away = true
+        one.probe.onLease = (request) => (away ? Effect.andThen(rig.quiet, Effect.fail(outage("extend"))) : request)
+        for (let round = 0; round < 6; round++) yield* rig.pass("50 millis")
+        yield* take(two, "two")
+        away = false
+        for (let round = 0; round < 4; round++) yield* rig.pass("50 millis")
+        expect(yield* Fiber.join(working)).toMatchObject({ _tag: "Failure", failure: { _tag: "LockingFailed", problem: "lost", ...key } })
+        yield* Scope.close(scope, Exit.void)
+        expect(yield* Effect.map(rig.leases.get(leaseName(key)), Option.getOrUndefined)).toMatchObject({ owner: "two" })
       }),
     )
 
@@ -210,9 +203,9 @@ export const locking = ({ describe, leaseTest }: Kit) => {
     leaseTest("100, 103 and 107 a send to an instance that is locked elsewhere fails after the time-out; later sends work", (rig) =>
       Effect.gen(function* () {
         const { engine } = yield* rig.open({ lock: config("one") })
-        const outside = yield* locksOf(rig, config("outside", { duration: "1 hour" }))
+        const outside = yield* rig.open()
         const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
-        const held = yield* outside.tryAcquire(key)
+        const held = yield* take(outside, "outside", { duration: "1 hour" })
         const sending = yield* Effect.forkChild(
           Effect.forEach([1, 2], (by) => Effect.flip(job.send(E.Add({ by }))), { concurrency: "unbounded" }),
           { startImmediately: true },
@@ -228,8 +221,8 @@ export const locking = ({ describe, leaseTest }: Kit) => {
 
     leaseTest("108 after waiting, the event is decided on the state that the other node stored, without a conflict", (rig) =>
       Effect.gen(function* () {
-        const one = yield* rig.open({ lock: config("one", { acquireTimeout: "5 seconds" }), onConflict: "fail" })
-        const two = yield* rig.open({ lock: config("two", { acquireTimeout: "5 seconds" }), onConflict: "fail" })
+        const one = yield* rig.open({ lock: config("one", { acquireTimeout: "5 seconds" }) })
+        const two = yield* rig.open({ lock: config("two", { acquireTimeout: "5 seconds" }) })
         yield* one.engine.start(Job, "j", S.Busy({ n: 0 }))
         const handles = yield* Effect.forEach([one, two], ({ engine }) => engine.ensure(Job, "j"))
         const sending = yield* Effect.forkChild(
@@ -243,6 +236,9 @@ export const locking = ({ describe, leaseTest }: Kit) => {
         for (let round = 0; round < 60 && sending.pollUnsafe() === undefined; round++) yield* rig.pass("20 millis")
         yield* Fiber.join(sending)
         expect(yield* rig.events(key)).toHaveLength(20)
+        // Each event was stored by its first commit: none met a sequence that another node had stored.
+        const commits = [one, two].flatMap(({ probe }) => probe.batches.flat().filter(({ events }) => events.length > 0))
+        expect(commits.flatMap(({ events }) => events)).toHaveLength(20)
         const third = yield* rig.open()
         expect(yield* (yield* third.engine.ensure(Job, "j")).state).toEqual(S.Busy({ n: 20 }))
       }),
@@ -253,7 +249,7 @@ export const locking = ({ describe, leaseTest }: Kit) => {
         const log: Array<string> = []
         const Noted = Job.enter(S.Paused, () => Effect.sync(() => void log.push("zombie acted")))
         const probe = new StoreProbe()
-        const one = yield* rig.open({ lock: config("one", { duration: "150 millis", ...frozen }), probe })
+        const one = yield* rig.open({ lock: config("one", { duration: "150 millis" }), probe })
         const two = yield* rig.open({ lock: config("two", { acquireTimeout: "5 seconds" }) })
         const zombie = yield* one.engine.start(Noted, "j", S.Busy({ n: 0 }))
         const gate = yield* Deferred.make<void>()
@@ -263,10 +259,12 @@ export const locking = ({ describe, leaseTest }: Kit) => {
           Effect.sync(() => probe.batches.length),
           (count) => count === 2,
         )
+        freeze(one)
         yield* rig.pass("200 millis")
         const other = yield* two.engine.ensure(Job, "j")
         yield* other.send(E.Add({ by: 0 }))
         probe.onCommit = (_, commit) => commit
+        probe.onLease = (request) => request
         yield* Deferred.succeed(gate, undefined)
         expect(yield* Fiber.join(pausing)).toMatchObject({ _tag: "LockingFailed", problem: "lost" } satisfies Partial<LockingFailed>)
         expect(log).toEqual([])

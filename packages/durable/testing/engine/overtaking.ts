@@ -32,7 +32,7 @@ export const overtaking = ({ describe, test }: Kit) =>
         const decided: Array<string> = []
         const Bomb = counted(decided)
         const ids = ["a", "b", "c"]
-        const { engine, probe } = yield* open({ sweeper: { interval: "1000 hours", jitter: 0 } })
+        const { engine, probe } = yield* open({ sweeper: { interval: "1000 hours" } })
         yield* Effect.forEach(ids, (id) => engine.start(Bomb, id, { id }))
         const claimed = Deferred.makeUnsafe<void>()
         const overtaken = Deferred.makeUnsafe<void>()
@@ -57,7 +57,7 @@ export const overtaking = ({ describe, test }: Kit) =>
     }) =>
       Effect.gen(function* () {
         const decided: Array<string> = []
-        const { engine, probe } = yield* open({ sweeper: { interval: "10 seconds", jitter: 0, grace: "200 millis" } })
+        const { engine, probe } = yield* open({ sweeper: { interval: "10 seconds" } })
         yield* engine.start(counted(decided), "a", { id: "a" })
         yield* pass("59 seconds")
         const answered = Deferred.makeUnsafe<void>()

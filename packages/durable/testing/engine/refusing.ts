@@ -93,7 +93,7 @@ export const refusing = ({ describe, test }: Kit) =>
         const { engine } = yield* open()
         const problem = "its id is empty; give it one"
         yield* engine.start(Job, "j")
-        for (const start of [engine.start(Job, ""), engine.spawn("", Job), engine.ensure(Job, ""), engine.fork(Job, "j", 0, "")]) {
+        for (const start of [engine.start(Job, ""), engine.ensure(Job, ""), engine.fork(Job, "j", 0, "")]) {
           const error = yield* Effect.flip(start as Effect.Effect<unknown, Error>)
           expect(error).toMatchObject({ _tag: "InvalidState", machine: "job", problem })
         }
@@ -162,7 +162,7 @@ export const refusing = ({ describe, test }: Kit) =>
         const problem = "its id is of type number; give it a string"
         const started = yield* engine.startAll(Job, [{ id, input: S.Idle({ n: 0 }) }])
         expect(started).toMatchObject([{ failure: { _tag: "InvalidState", machine: "job", problem } }])
-        for (const start of [engine.start(Job, id), engine.spawn(id, Job), engine.ensure(Job, id), engine.fork(Job, "7", 0, id)]) {
+        for (const start of [engine.start(Job, id), engine.ensure(Job, id), engine.fork(Job, "7", 0, id)]) {
           expect(yield* Effect.flip(start as Effect.Effect<unknown, Error>)).toMatchObject({
             _tag: "InvalidState",
             machine: "job",

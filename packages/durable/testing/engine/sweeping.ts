@@ -22,7 +22,7 @@ const fired = (opened: Opened): ReadonlyArray<string> =>
   opened.probe.batches.flat().flatMap(({ id, events }) => events.map(({ tag }) => `${id} ${tag}`))
 
 /** An engine that sweeps only when told. */
-const idle = { sweeper: { interval: "1000 hours" as const, jitter: 0 } }
+const idle = { sweeper: { interval: "1000 hours" as const } }
 
 export const sweeping = ({ describe, test }: Kit) =>
   describe("the sweeper", () => {
@@ -76,13 +76,14 @@ export const sweeping = ({ describe, test }: Kit) =>
 
     test("91 an empty store is asked less and less often", ({ open, pass }) =>
       Effect.gen(function* () {
-        const opened = yield* open({ sweeper: { interval: "5 seconds", jitter: 0, backoffOnEmpty: "10 seconds" } })
+        const opened = yield* open({ sweeper: { interval: "5 seconds" } })
         yield* opened.engine.register(TimedCall)
         yield* pass("1 millis")
         const before = opened.probe.claims.length
         for (let second = 0; second < 60; second++) yield* pass("1 second")
-        // Once in 15 seconds.
-        expect(opened.probe.claims.length - before).toBe(4)
+        // Once in 15 to 16 seconds.
+        expect(opened.probe.claims.length - before).toBeGreaterThanOrEqual(3)
+        expect(opened.probe.claims.length - before).toBeLessThanOrEqual(4)
       }))
 
     test("87 two engines sweep, each timer fires once", (rig) =>
@@ -208,7 +209,7 @@ export const sweeping = ({ describe, test }: Kit) =>
         yield* rig.pass("1 hour")
         const probe = new StoreProbe()
         probe.onClaim = () => Effect.fail(outage("claim"))
-        const opened = yield* rig.open({ sweeper: { interval: "1 second", jitter: 0, backoffOnEmpty: "1 second" }, probe })
+        const opened = yield* rig.open({ sweeper: { interval: "1 second" }, probe })
         yield* opened.engine.register(TimedCall)
         for (let second = 0; second < 20; second++) yield* rig.pass("1 second")
         expect(probe.claims.length).toBeGreaterThan(5)
@@ -222,7 +223,7 @@ export const sweeping = ({ describe, test }: Kit) =>
     test("an instance that is busy for long does not keep other timers from firing", (rig) =>
       Effect.gen(function* () {
         const Stuck = TimedCall.on(T.Waiting, V.Answer, T.Answered, { override: true }).enter(T.Answered, () => Effect.never)
-        const opened = yield* rig.open({ sweeper: { interval: "1 second", jitter: 0, claimDuration: "5 seconds" } })
+        const opened = yield* rig.open({ sweeper: { interval: "1 second", claimDuration: "5 seconds" } })
         const stuck = yield* opened.engine.start(Stuck, "stuck")
         yield* rig.quiet
         yield* Effect.forkChild(Effect.ignore(stuck.send(V.Answer())), { startImmediately: true })

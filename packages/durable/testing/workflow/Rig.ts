@@ -147,7 +147,7 @@ const openNode = (
     const scope = yield* Scope.make()
     const layer = workflows.pipe(
       // Days pass in these tests while a database answers in real time: neither its lease nor its scans may depend on that.
-      Layer.provideMerge(DurableWorkflow.layer({ nodeId: "node", lease: "1000 days", scanInterval: "20 seconds", ...options })),
+      Layer.provideMerge(DurableWorkflow.layer({ nodeId: "node", lease: "1000 days", ...options })),
       Layer.provideMerge(Layer.succeedContext(probe.wrap(store))),
     )
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)

@@ -1,5 +1,6 @@
 /** Several nodes on one store: an execution has one owner, which is replaced when it dies and refused when it returns late. */
 import { expect } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -21,7 +22,7 @@ const Job = Workflow.make("Job", {
 const Gate = DurableDeferred.make("gate", { success: Schema.String })
 const gateOf = (executionId: string) => DurableDeferred.tokenFromExecutionId(Gate, { workflow: Job, executionId })
 
-const fast = { lease: "900 millis", scanInterval: "200 millis" } as const
+const fast = { lease: "900 millis" } as const
 const a = { ...fast, nodeId: "a" }
 const b = { ...fast, nodeId: "b" }
 
@@ -286,14 +287,17 @@ export const nodes = ({ describe, test, nodesTest }: Kit) => {
               return "done"
             }),
           )
-          const first = yield* open(workflows, { ...a, scanInterval: "1 hour" })
-          const second = yield* open(workflows, { ...b, scanInterval: "1 hour" })
+          const first = yield* open(workflows, { ...a, lease: "1 hour" })
+          const second = yield* open(workflows, { ...b, lease: "1 hour" })
+          const begunAt = yield* Clock.currentTimeMillis
           const id = yield* first.run(Job.execute({ id: "x" }, { discard: true }))
           yield* until(() => calls.of("slow") === 1)
           yield* second.run(Job.interrupt(id))
           slow.resolve()
           yield* comesTo(Job, id, "Interrupted")
           expect(calls.of("undo one")).toBe(1)
+          // Before the first scan.
+          expect((yield* Clock.currentTimeMillis) - begunAt).toBeLessThan(20_000)
         }),
     )
 

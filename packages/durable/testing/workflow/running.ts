@@ -80,7 +80,6 @@ export const running = ({ describe, test }: Kit) => {
     test("options with which no engine could work are refused when it is made", ({ open }) =>
       Effect.gen(function* () {
         const nonsense = [
-          [{ scanInterval: 0 }, "scanInterval (in milliseconds) is 0"],
           [{ retention: Number.NaN }, "retention (in milliseconds) is NaN"],
           [{ executionRetention: { Order: Number.NaN } }, "executionRetention of Order (in milliseconds) is NaN"],
           [{ drainTimeout: -1 }, "drainTimeout (in milliseconds) is -1"],

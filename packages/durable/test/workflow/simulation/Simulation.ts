@@ -163,7 +163,7 @@ const openNode = (world: World, nodeId: string): Effect.Effect<Node> =>
     probe.onLease = thawed
     const scope = yield* Scope.make()
     const layer = world.layer.pipe(
-      Layer.provideMerge(DurableWorkflow.layer({ nodeId, lease: "20 seconds", scanInterval: "3 seconds", drainTimeout: "1 second" })),
+      Layer.provideMerge(DurableWorkflow.layer({ nodeId, lease: "20 seconds", drainTimeout: "1 second" })),
       Layer.provide(Layer.succeedContext(probe.wrap(world.store))),
     )
     const context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
