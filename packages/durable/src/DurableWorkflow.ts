@@ -17,9 +17,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
-import { shortestLease } from "./engine/EngineConfig.ts"
-import { Placement } from "./engine/Placement.ts"
-import { purgeTurn, type Retained } from "./engine/Retention.ts"
+import { defaultLease, Placement, shortestLease } from "./nodes/Placement.ts"
+import { purgeTurn, type Retained } from "./operate/Retention.ts"
 import { millisAtLeast } from "./runtime/Options.ts"
 import { untilAnswered } from "./runtime/untilAnswered.ts"
 import { makeClockSweep } from "./workflow/ClockSweep.ts"
@@ -75,7 +74,7 @@ const make = (options: WorkflowOptions) =>
       ...(options.lease === undefined ? {} : { lease: options.lease }),
     })
     const drainTimeout = Duration.millis(millisAtLeast(0, "drainTimeout", options.drainTimeout ?? "30 seconds"))
-    const scanMillis = Math.min(millisAtLeast(shortestLease, "lease", options.lease ?? "10 seconds") / 5, longestScanMillis)
+    const scanMillis = Math.min(millisAtLeast(shortestLease, "lease", options.lease ?? defaultLease) / 5, longestScanMillis)
     const retentionMillis = options.retention === undefined ? undefined : millisAtLeast(0, "retention", options.retention)
     const environment = new Environment(context as Context.Context<unknown>)
     const kept = new Map(

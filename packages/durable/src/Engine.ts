@@ -27,39 +27,45 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
-import { type SlotExecution, slotExecution } from "./command/SlotExecution.ts"
-import { type CheckReport, checkAll } from "./engine/DeployCheck.ts"
-import { type EngineConfig, type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
+import { type EngineConfig, engineConfig, type InstanceOptions } from "./engine/EngineConfig.ts"
 import { type EngineParts, makeEngine } from "./engine/EngineParts.ts"
-import { forkInstance } from "./engine/Fork.ts"
-import { HeldCheck, type HeldReport } from "./engine/HeldCheck.ts"
-import { wholeNumber } from "./engine/HistoryReader.ts"
-import type { StartError } from "./engine/InstanceTable.ts"
-import { mayHaveWork, type RegisteredMachine } from "./engine/MachineRegistry.ts"
-import { invalidId } from "./engine/NewInstance.ts"
-import { NodeMembership } from "./engine/NodeMembership.ts"
-import { Placement } from "./engine/Placement.ts"
-import { repairInstance } from "./engine/Repair.ts"
-import { openRunning, releaseHeld } from "./engine/Resume.ts"
-import { type PurgeOptions, purgeEnded, startRetention } from "./engine/Retention.ts"
-import { type StartEntry, type Started, startAll } from "./engine/StartMany.ts"
-import { exposeCounters } from "./engine/Telemetry.ts"
-import { failureOf, startSweeper, sweep } from "./engine/TimerSweeper.ts"
+import { InstanceHandle } from "./engine/InstanceHandle.ts"
 import { notInTransaction } from "./engine/TransactionGuard.ts"
-import { warnOfUnregistered } from "./engine/UnregisteredMachineWarning.ts"
-import { noInstance, type RepairRefused, type SequenceNotReached } from "./errors.ts"
+import { invalidId, noInstance, type RepairRefused, type SequenceNotReached } from "./errors.ts"
 import type { Instance, ReadError } from "./Instance.ts"
-import { InstanceHandle } from "./instance/InstanceHandle.ts"
-import type { Upcasters } from "./instance/Upcasters.ts"
+import { wholeNumber } from "./live/HistoryReader.ts"
+import type { StartError } from "./live/InstanceTable.ts"
+import { mayHaveWork, type RegisteredMachine } from "./machine/MachineRegistry.ts"
+import type { Upcasters } from "./machine/Upcasters.ts"
 import { defaultLock, type LockConfig, untilScopeCloses } from "./nodes/HeldLease.ts"
 import { type HeldLock, instanceLocks } from "./nodes/InstanceLock.ts"
-import { processName } from "./runtime/ProcessName.ts"
-import { nothing, type Sweep } from "./runtime/TimerSweep.ts"
+import { NodeMembership } from "./nodes/NodeMembership.ts"
+import { Placement } from "./nodes/Placement.ts"
+import { processName } from "./nodes/ProcessName.ts"
+import { type CheckReport, checkAll } from "./operate/DeployCheck.ts"
+import { forkInstance } from "./operate/Fork.ts"
+import { HeldCheck, type HeldReport } from "./operate/HeldCheck.ts"
+import { repairInstance } from "./operate/Repair.ts"
+import { openRunning, releaseHeld } from "./operate/Resume.ts"
+import { type PurgeOptions, purgeEnded, startRetention } from "./operate/Retention.ts"
+import { type StartEntry, type Started, startAll } from "./operate/StartMany.ts"
+import { warnOfUnregistered } from "./operate/UnregisteredMachineWarning.ts"
+import { type SlotExecution, slotExecution } from "./outbox/SlotExecution.ts"
+import type { WorkerOptions } from "./outbox/WorkerConfig.ts"
+import { exposeCounters } from "./runtime/Telemetry.ts"
 import { untilAnswered } from "./runtime/untilAnswered.ts"
+import { nothing, type Sweep } from "./timers/TimerSweep.ts"
+import { failureOf, startSweeper, sweep } from "./timers/TimerSweeper.ts"
 
 type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
 /** A machine whose initial state is a value may be started without input. */
 export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
+
+/** Options of an engine. */
+export interface EngineOptions extends InstanceOptions {
+  /** How requested effects are executed; `false` leaves them to other processes. */
+  readonly worker?: WorkerOptions | false
+}
 
 /** Options of a registration. */
 export interface RegisterOptions {

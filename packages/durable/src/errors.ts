@@ -1,7 +1,8 @@
 /** Errors of the engine, with the details that the store has. */
-import { InstanceExists, InstanceNotFound, SequenceNotReached } from "@detent/machine"
-import { describe } from "@detent/machine/internal"
+import { InstanceExists, InstanceNotFound, InvalidState, SequenceNotReached } from "@detent/machine"
+import { describe, idProblem } from "@detent/machine/internal"
 import type { InstanceKey, InstanceRecord, JournalService } from "@detent/store"
+import { idBytes, lengthProblem, nameProblem } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -38,3 +39,12 @@ export const reached = ({ machine, id, sequence: last }: InstanceRecord, sequenc
   Number.isInteger(sequence) && sequence >= 0 && sequence <= last
     ? Effect.void
     : Effect.fail(new SequenceNotReached({ machine, id, sequence: Number(sequence), last }))
+
+/** The error of an invalid instance id; undefined where the id is valid. */
+export const invalidId = (machine: string, id: unknown): InvalidState | undefined => {
+  const problem =
+    id === ""
+      ? "its id is empty; give it one"
+      : (idProblem(id) ?? nameProblem("id", String(id)) ?? lengthProblem("id", String(id), idBytes))
+  return problem === undefined ? undefined : new InvalidState({ machine, state: "(start)", problem })
+}

@@ -2,7 +2,10 @@
  * Used by other packages of Detent. Not for users: it changes without notice.
  */
 
-export { nodeLeasePrefix } from "./engine/Placement.ts"
+export { delayNameOf } from "./machine/DelayedEvents.ts"
+export { isOwedTimer } from "./machine/SelfSentEvents.ts"
+export { nodeLeasePrefix } from "./nodes/Placement.ts"
+export { hasEnded, processName } from "./nodes/ProcessName.ts"
 export {
   type Answering,
   makeShardOf,
@@ -11,10 +14,7 @@ export {
   type RemoteRequest,
   type Routing,
   reachOperation,
-} from "./engine/Routing.ts"
-export { delayNameOf } from "./instance/DelayedEvents.ts"
-export { isOwedTimer } from "./instance/SelfSentEvents.ts"
-export { hasEnded, processName } from "./runtime/ProcessName.ts"
+} from "./nodes/Routing.ts"
 export { SharedResults } from "./runtime/SharedResults.ts"
 
 export { readEvent as readExecutionEvent } from "./workflow/ExecutionEvent.ts"

@@ -7,7 +7,7 @@
  * await order.send(E.Pay(), { id: "webhook-77" })
  * ```
  */
-export type { PurgeOptions } from "./engine/Retention.ts"
+export type { PurgeOptions } from "./operate/Retention.ts"
 export { type AsyncEngine, type EngineServices, type OpenEngineOptions, openEngine } from "./promise/AsyncEngine.ts"
 export type { AsyncInstance } from "./promise/AsyncInstance.ts"
 export {

@@ -1,19 +1,10 @@
 /** The options of an engine. Each has a default. */
 import { RetryPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
-import type { WorkerOptions } from "../command/WorkerConfig.ts"
+import type { Limits } from "../machine/InstanceCommit.ts"
 import type { LockConfig } from "../nodes/HeldLease.ts"
+import { defaultLease, shortestLease } from "../nodes/Placement.ts"
 import { atLeast, checkedNodeId } from "../runtime/Options.ts"
-
-/** Limits of an instance. Larger events and first states are refused before anything is stored; larger snapshots are left out. */
-export interface Limits {
-  /** Characters of an encoded event, and of its command parameters. */
-  readonly eventSize: number
-  /** Characters of an encoded state. */
-  readonly stateSize: number
-  /** Events that wait for one instance. */
-  readonly mailbox: number
-}
 
 export interface SweeperOptions {
   /**
@@ -32,7 +23,8 @@ export interface SweeperOptions {
   readonly retry?: RetryPolicy.RetryPolicy
 }
 
-export interface EngineOptions {
+/** The options that concern instances. */
+export interface InstanceOptions {
   /**
    * The name of this node in claims and locks, and as owner of state work. With the same name after a restart, a
    * process that was killed resumes its work immediately, on any host. Default: a name of this process.
@@ -72,8 +64,6 @@ export interface EngineOptions {
     readonly mailbox?: number
   }
   readonly sweeper?: SweeperOptions
-  /** How requested effects are executed; `false` leaves them to other processes. */
-  readonly worker?: WorkerOptions | false
   /** `false`: the work of an instance starts here when a caller uses the instance, not because the process starts. */
   readonly resume?: boolean
   /**
@@ -107,22 +97,19 @@ export interface EngineConfig {
 
 const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
-/** A lease that ends before the store has confirmed it would never be held, and no work would ever run. */
-export const shortestLease = 50
-
-const workOf = (work: NonNullable<EngineOptions["work"]>): EngineConfig["runsWork"] => {
+const workOf = (work: NonNullable<InstanceOptions["work"]>): EngineConfig["runsWork"] => {
   if (typeof work === "boolean") return () => work
   const machines = new Set(work)
   return (machine) => machines.has(machine)
 }
 
 /** Throws a `DefinitionError` for an option with which no engine could work. */
-export const engineConfig = (options: EngineOptions, nodeId: string): EngineConfig => ({
+export const engineConfig = (options: InstanceOptions, nodeId: string): EngineConfig => ({
   nodeId: checkedNodeId(options.nodeId ?? nodeId),
   passivateAfterMillis: millis(options.passivateAfter ?? "5 minutes"),
   storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "10 seconds"),
   followMillis: millis(options.followInterval ?? "500 millis"),
-  leaseMillis: atLeast(shortestLease, "lease (in milliseconds)", millis(options.lease ?? "10 seconds")),
+  leaseMillis: atLeast(shortestLease, "lease (in milliseconds)", millis(options.lease ?? defaultLease)),
   drainTimeout: Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds"),
   resume: options.resume ?? true,
   runsWork: workOf(options.work ?? true),

@@ -23,8 +23,8 @@ import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { LeaseHolder } from "../runtime/LeaseHolder.ts"
-import { processName } from "../runtime/ProcessName.ts"
+import { LeaseHolder } from "./LeaseHolder.ts"
+import { processName } from "./ProcessName.ts"
 
 export interface LockConfig {
   /** How long a lock lasts without a heartbeat. */

@@ -9,8 +9,7 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
-import { commitFailures, commitsStored, eventsStored, flushes } from "../engine/Telemetry.ts"
-import type { Pace } from "../engine/TimerHeap.ts"
+import { commitFailures, commitsStored, eventsStored, flushes } from "./Telemetry.ts"
 
 /** The most commits of a flush. More in one statement gain no throughput and cost latency. */
 const flushLimit = 500
@@ -40,6 +39,15 @@ export interface CommitSource {
 export interface Unconfirmed {
   readonly _tag: "Unconfirmed"
   readonly error: PersistenceFailed
+}
+
+/** The pace at which due timers fire. */
+export interface Pace {
+  /** Called before the first portion of due timers fires. */
+  readonly begin: () => void
+  /** Ends when more timers may fire. */
+  readonly turn: Effect.Effect<void>
+  readonly end: () => void
 }
 
 export class GroupCommit {

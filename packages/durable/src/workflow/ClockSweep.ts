@@ -8,8 +8,8 @@ import { problemOf } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import { timersFired } from "../engine/Telemetry.ts"
-import { type Claimed, type Outcome, TimerSweep } from "../runtime/TimerSweep.ts"
+import { timersFired } from "../runtime/Telemetry.ts"
+import { type Claimed, type Outcome, TimerSweep } from "../timers/TimerSweep.ts"
 import type { Executions } from "./Executions.ts"
 
 const batchSize = 500

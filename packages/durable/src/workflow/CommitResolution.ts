@@ -8,9 +8,9 @@ import type { Environment } from "@detent/machine/internal"
 import type { Commit } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import { conflicts } from "../engine/Telemetry.ts"
-import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "../instance/CommitPipeline.ts"
+import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "../runtime/CommitPipeline.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
+import { conflicts } from "../runtime/Telemetry.ts"
 
 /** A commit that was sent, and its entries. */
 export interface SentFlight<Entry> {

@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as References from "effect/References"
 import * as Scope from "effect/Scope"
-import { commandsLost } from "../../src/command/CommandMetrics.ts"
+import { commandsLost } from "../../src/outbox/CommandMetrics.ts"
 import { E, errands, Letters, letters } from "./CommandMachine.ts"
 import type { FromCommandWorker, ToCommandWorker } from "./CommandProcess.ts"
 

@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as TestClock from "effect/testing/TestClock"
+import type { EngineOptions } from "../../src/Engine.ts"
 import { Engine } from "../../src/Engine.ts"
-import type { EngineOptions } from "../../src/engine/EngineConfig.ts"
 
 const S = State({ Open: {} })
 const E = Event({ Ask: {} })

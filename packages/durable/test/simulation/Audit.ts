@@ -4,12 +4,12 @@
  */
 import { begin, type Compiled, compiledOf, decide, type Node, type Tagged } from "@detent/machine/internal"
 import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "@detent/store"
-import type { Codec, EventBody } from "../../src/instance/Codec.ts"
-import { type DelayedEvent, delayedAfter, delayedChanges, delayTimerOf } from "../../src/instance/DelayedEvents.ts"
-import { noEntries } from "../../src/instance/GroupEntries.ts"
-import { entersState } from "../../src/instance/PendingEvent.ts"
-import { isOwedTimer } from "../../src/instance/SelfSentEvents.ts"
-import { encodeSnapshot } from "../../src/instance/SnapshotBody.ts"
+import type { Codec, EventBody } from "../../src/machine/Codec.ts"
+import { type DelayedEvent, delayedAfter, delayedChanges, delayTimerOf } from "../../src/machine/DelayedEvents.ts"
+import { noEntries } from "../../src/machine/GroupEntries.ts"
+import { entersState } from "../../src/machine/PendingEvent.ts"
+import { isOwedTimer } from "../../src/machine/SelfSentEvents.ts"
+import { encodeSnapshot } from "../../src/machine/SnapshotBody.ts"
 import { type AnyMachine, readerOf } from "./Machines.ts"
 
 /** One instance as it is stored, whatever the store. */

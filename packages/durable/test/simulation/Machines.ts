@@ -3,7 +3,7 @@ import { Event, Machine, Slot, State, stay, stop } from "@detent/machine"
 import { compiledOf, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Codec } from "../../src/instance/Codec.ts"
+import { Codec } from "../../src/machine/Codec.ts"
 import type { Chance } from "./Chance.ts"
 
 /** A machine of whatever states and events. */

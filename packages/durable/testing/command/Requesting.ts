@@ -9,8 +9,8 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import type { EngineOptions } from "../../src/Engine.ts"
 import { Engine, type EngineService } from "../../src/Engine.ts"
-import type { EngineOptions } from "../../src/engine/EngineConfig.ts"
 import { brisk } from "./Working.ts"
 
 export class Declined extends Schema.TaggedError<Declined>()("Declined", { reason: Schema.String }) {}

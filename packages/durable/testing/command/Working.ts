@@ -8,9 +8,9 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import * as CommandQueue from "../../src/command/CommandQueue.ts"
-import * as CommandWorker from "../../src/command/CommandWorker.ts"
-import type { WorkerOptions } from "../../src/command/WorkerConfig.ts"
+import * as CommandQueue from "../../src/outbox/CommandQueue.ts"
+import * as CommandWorker from "../../src/outbox/CommandWorker.ts"
+import type { WorkerOptions } from "../../src/outbox/WorkerConfig.ts"
 
 /** Short enough for a test, long enough for a slow store. */
 export const brisk: WorkerOptions = { claimDuration: "2 seconds", pollInterval: "100 millis", drainTimeout: "2 seconds" }

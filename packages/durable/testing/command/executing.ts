@@ -6,7 +6,7 @@ import { alone, countsOf, eventually, freshName, stored, type Topic } from "@det
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import { commandsCompleted, commandsFailed, commandsLost, commandsRetried, commandsSkipped } from "../../src/command/CommandMetrics.ts"
+import { commandsCompleted, commandsFailed, commandsLost, commandsRetried, commandsSkipped } from "../../src/outbox/CommandMetrics.ts"
 import { frozen, jobs, startWorker } from "./Working.ts"
 
 const over = (queue: string, total: number) =>

@@ -19,8 +19,8 @@ import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as DeadLetters from "../../src/command/DeadLetters.ts"
-import * as Retention from "../../src/command/Retention.ts"
+import * as DeadLetters from "../../src/DeadLetters.ts"
+import * as Retention from "../../src/outbox/Retention.ts"
 
 export const finishing: Topic = (it) => {
   it.effect("115 a retryable failure is pending at its retry time, a permanent one is failed", () =>

@@ -6,8 +6,8 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as CommandQueue from "../../src/command/CommandQueue.ts"
-import * as DeadLetters from "../../src/command/DeadLetters.ts"
+import * as DeadLetters from "../../src/DeadLetters.ts"
+import * as CommandQueue from "../../src/outbox/CommandQueue.ts"
 import { jobs, startWorker } from "./Working.ts"
 
 export const keys: Topic = (it) => {

@@ -5,7 +5,7 @@ import { claim, claimNames, command, completed, enqueue, eventually, finish, fre
 import { assert } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import * as Queues from "../../src/command/Queues.ts"
+import * as Queues from "../../src/outbox/Queues.ts"
 
 const many = (queue: string, count: number) => enqueue(...Array.from({ length: count }, (_, index) => command(queue, `${index}`)))
 

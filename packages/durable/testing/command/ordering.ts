@@ -5,8 +5,8 @@ import { countsOf, eventually, freshName, type Topic } from "@detent/store/testi
 import { commit, freshKey } from "@detent/store/testing/samples"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as DeadLetters from "../../src/command/DeadLetters.ts"
-import type { WorkerOptions } from "../../src/command/WorkerConfig.ts"
+import * as DeadLetters from "../../src/DeadLetters.ts"
+import type { WorkerOptions } from "../../src/outbox/WorkerConfig.ts"
 import { E, openEngine, purchase } from "./Requesting.ts"
 import { jobs, startWorker } from "./Working.ts"
 

@@ -5,7 +5,7 @@ import { claim, claimNames, command, completed, enqueue, eventually, finish, fre
 import { commit, freshKey } from "@detent/store/testing/samples"
 import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { commandReport } from "../../src/command/StoredCommandReport.ts"
+import { commandReport } from "../../src/outbox/StoredCommandReport.ts"
 
 export const reporting: Topic = (it) => {
   it.effect("133 the command report: counts by status, flow by kind, and the list by instance", () =>

@@ -8,7 +8,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
-import { commandEventsRefused } from "../../src/command/CommandMetrics.ts"
+import { commandEventsRefused } from "../../src/outbox/CommandMetrics.ts"
 import { Declined, E, journaled, openEngine, purchase, S } from "./Requesting.ts"
 
 const ended = (queue: string, counts: { readonly [status: string]: number }) =>

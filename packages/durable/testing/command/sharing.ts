@@ -7,9 +7,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
-import { commandStoreFailures } from "../../src/command/CommandMetrics.ts"
-import * as Queues from "../../src/command/Queues.ts"
-import { processName } from "../../src/runtime/ProcessName.ts"
+import { processName } from "../../src/nodes/ProcessName.ts"
+import { commandStoreFailures } from "../../src/outbox/CommandMetrics.ts"
+import * as Queues from "../../src/outbox/Queues.ts"
 import { jobs, onStore, outage, startWorker } from "./Working.ts"
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => ({ payload: { name: `${index}` } }))

@@ -5,7 +5,7 @@ import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import { type LeasePlacementOptions, Placement, type PlacementService } from "../../src/engine/Placement.ts"
+import { type LeasePlacementOptions, Placement, type PlacementService } from "../../src/nodes/Placement.ts"
 import type { Kit, Rig } from "./Rig.ts"
 import { outage, StoreProbe } from "./StoreProbe.ts"
 

@@ -4,7 +4,7 @@ import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Upcasters } from "../../src/instance/Upcasters.ts"
+import type { Upcasters } from "../../src/machine/Upcasters.ts"
 import type { Kit } from "./Rig.ts"
 
 const S1 = State({ Cart: { total: Schema.Number }, Paid: { total: Schema.Number } })
