@@ -14,6 +14,7 @@ export const packages = {
   cli: "The command line.",
   processes: "Work on user content in processes of its own.",
   uploads: "Files of items.",
+  blobs: "Object storage.",
   knowledge: "Documents, batches and graphs.",
   cluster: "Many nodes on one PostgreSQL.",
 }

@@ -40,10 +40,13 @@ const sound = (text: string): string => text.replace(/[\ud800-\udbff]$/, "")
 // plain text, a pair of them is not. A line with `direction LR` in it is a statement to the lexers even inside quotes,
 // and Markdown makes a list of a text that starts like one.
 const meaningful =
-  /direction(?=\s)|[#;:"'`<>&{}%\\|~*^$@=¶ﬂ]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[-+]|-(?=-)|(?<=-)-|\[(?=\[)|(?<=\[)\[|\](?=\])|(?<=\])\]|\.(?<=^\d+\.)/gi
+  /direction(?=\s)|[#;:"'`<>&{}%\\|~*^$@=¶ﬂ]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[-+]|-(?=-)|(?<=-)-|\[(?=\[)|(?<=\[)\[|\](?=\])|(?<=\])\]/gi
 
 /** Text for a quoted or free Mermaid label, with entity codes for characters with a meaning in Mermaid. */
-export const mermaid = (text: string): string => clean(text).replace(meaningful, (found) => code(found[0] ?? "") + found.slice(1))
+export const mermaid = (text: string): string =>
+  clean(text)
+    .replace(meaningful, (found) => code(found[0] ?? "") + found.slice(1))
+    .replace(/^\d+\./, (found) => found.slice(0, -1) + code("."))
 
 const named: { readonly [character: string]: string } = { '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;" }
 

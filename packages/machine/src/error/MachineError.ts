@@ -368,11 +368,19 @@ const unfit = (error: Schema.SchemaError): string => {
 }
 
 /** The text without the passwords of addresses such as `postgres://user:password@host`. */
-const withoutPasswords = (text: string): string =>
-  text
-    .replaceAll(/:\/\/([^\s:/@]{0,200}):\S{0,1000}@/g, `://$1:${hidden}@`)
-    .replaceAll(/:\/\/[^\s:/@]{1,1000}@/g, (login) => (login.includes(hidden) ? login : `://${hidden}@`))
-    .replaceAll(/\b(password|sslpassword)=[^\s&;]+/gi, `$1=${hidden}`)
+const withoutPasswords = (text: string): string => {
+  const [start = "", ...addresses] = text.split("://")
+  return [start, ...addresses.map(withoutLogin)].join("://").replaceAll(/\b(password|sslpassword)=[^\s&;]+/gi, `$1=${hidden}`)
+}
+
+/** An address after its scheme: keeps the name before a password, and hides a login without one, which may be a token. */
+const withoutLogin = (address: string): string => {
+  const space = address.search(/\s/)
+  const end = address.slice(0, space < 0 ? address.length : space).lastIndexOf("@")
+  const nameEnd = address.search(/[\s:/@]/)
+  if (end < 0 || nameEnd > end || address[nameEnd] === "/") return address
+  return address[nameEnd] === ":" ? `${address.slice(0, nameEnd)}:${hidden}${address.slice(end)}` : `${hidden}${address.slice(nameEnd)}`
+}
 
 /**
  * Returns an error and its causes as one text, for logs and other messages to operators. Never throws. Leaves out repeated texts,

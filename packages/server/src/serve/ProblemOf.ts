@@ -59,7 +59,10 @@ const explained: ReadonlySet<string> = new Set(["TaskPostponed", "Overloaded", "
 const isOurs = (status: number, tag: string): boolean => (status === 503 || status === 500) && !explained.has(tag)
 
 /** The message of a postponed task may contain the address of a store. */
-const withoutCredentials = (text: string): string => text.replaceAll(/:\/\/[^\s/@]+(?=@)/g, "://•••")
+const withoutCredentials = (text: string): string => {
+  const [start = "", ...addresses] = text.split("://")
+  return [start, ...addresses.map((address) => address.replace(/^[^\s/@]+(?=@)/, "•••"))].join("://")
+}
 
 /** In UTF-16 code units: how much of a message is answered from its beginning, the cause, and from its end, the next step. */
 const longestBeginning = 3000

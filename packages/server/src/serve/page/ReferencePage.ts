@@ -14,7 +14,7 @@ import { inlineScripts } from "./pageHeaders.ts"
 const path = "/docs"
 
 export const referencePage = <Id extends string, Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<Id, Groups>) =>
-  HttpApiScalar.layer(api, { path, scalar: { withDefaultFonts: false } })
+  HttpApiScalar.layer(api, { path, scalar: { withDefaultFonts: false, favicon: "/icon.svg" } })
 
 /** Adds the headers of the page to its response. */
 export const withReferenceHeaders = <E, R>(
