@@ -1,3 +1,4 @@
+import { schemaOf } from "@detent/machine"
 import { assertPath, createTestHarness } from "@detent/machine/testing"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -20,7 +21,7 @@ describe("the loan of the README", () => {
   )
 
   it("has a schema for all its states, which decodes what comes from outside", () => {
-    const decode = Schema.decodeUnknownSync(S.$schema)
+    const decode = Schema.decodeUnknownSync(schemaOf(S))
     assert.deepStrictEqual(decode({ _tag: "Granted", amount: 7 }), S.Granted({ amount: 7 }))
     assert.throws(() => decode({ _tag: "Granted", amount: "7" }))
     assert.deepStrictEqual(S.$tags, ["Collecting", "Granted", "Declined"])

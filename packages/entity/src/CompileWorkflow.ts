@@ -7,6 +7,7 @@ import { Event, type Persistence, Slot, State } from "@detent/machine"
 import {
   type AlwaysDeclaration,
   type Declarations,
+  type DeclaredEffect,
   fromDeclarations,
   pairKey,
   type Tagged,
@@ -103,7 +104,7 @@ const slotsOf = ({ transitions, registry }: Plan): Pick<Declarations, "guardSlot
   )
   return {
     guardSlots: Object.fromEntries(criteria.map((name) => [name, { entity }])),
-    effectSlots: Object.fromEntries(effects.map(([name]) => [name, slot])),
+    effectSlots: Object.fromEntries(effects.map(([name]) => [name, slot as unknown as DeclaredEffect])),
     handlers: Object.fromEntries([
       ...criteria.map((name) => {
         const criterion = registry.criteria[name]

@@ -22,7 +22,6 @@ import type { EffectHandlers, Effects, GuardHandlers, Guards } from "./effects/S
 import { ActionFailed, InvalidEvent } from "./error/MachineError.ts"
 import { DefinitionError } from "./schema/DefinitionError.ts"
 import type { UntypedUnion } from "./schema/Union.ts"
-import { valueCheck } from "./schema/ValueCheck.ts"
 import type { Source, UntypedVariant } from "./schema/Variant.ts"
 
 export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./contract/MachineType.ts"
@@ -101,7 +100,7 @@ const checkMake = ({ name, state, event, initial, initialStates, guardSlots, eff
   }
   const strange = initialStates?.filter((tag) => !state.$variants.has(tag)) ?? []
   if (strange.length > 0) fail(`its initial state ${strange.join(", ")} is not one of its states`, `use one of ${state.$tags.join(", ")}`)
-  const problem = typeof initial === "function" ? undefined : valueCheck(state.$variants.get(initial._tag) as UntypedVariant)(initial)
+  const problem = typeof initial === "function" ? undefined : (state.$variants.get(initial._tag) as UntypedVariant).check(initial)
   if (problem !== undefined) fail(`its initial state does not fit its schema: ${problem}`, "give it fields that do")
   const both = Object.keys(guardSlots).filter((slot) => Object.hasOwn(effectSlots, slot))
   if (processingTimeout !== undefined) checkDuration(name, "processingTimeout", processingTimeout)

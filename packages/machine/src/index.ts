@@ -18,8 +18,10 @@ export { type EffectContext, type EffectSlot, type Effects, type GuardContext, t
 export * from "./error/MachineError.ts"
 export * as Machine from "./Machine.ts"
 export { DefinitionError } from "./schema/DefinitionError.ts"
+export { schemaOf } from "./schema/EffectSchema.ts"
 export { Event } from "./schema/Event.ts"
+export type { FieldSchema, Fields, FieldsType, TypeOf } from "./schema/FieldSchema.ts"
 export { State } from "./schema/State.ts"
 // Parts of inferred types: a declaration file that exports a machine names them.
 export type { Answered, GroupDefinition, Members, ReplyDefinition, Union, UnionOf } from "./schema/Union.ts"
-export type { Fields, Group, Value, Variant } from "./schema/Variant.ts"
+export type { Group, Value, Variant } from "./schema/Variant.ts"

@@ -2,6 +2,7 @@ import { Event, Machine, reply, Slot, State, stay, stop, timeoutEvent } from "@d
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { schemaOf } from "../src/index.ts"
 
 const S = State({ A: { n: Schema.Number }, B: { n: Schema.Number }, C: { n: Schema.Number }, End: {} })
 const E = Event({ Go: {}, Add: { by: Schema.Number }, Ask: Event.reply({}, Schema.Number), Boom: {}, Later: {} })
@@ -285,7 +286,7 @@ describe("deciding", () => {
     }
   })
 
-  it.prop("a decision never changes the state or the event it was made from", [S.$schema, E.$schema], ([state, event]) => {
+  it.prop("a decision never changes the state or the event it was made from", [schemaOf(S), schemaOf(E)], ([state, event]) => {
     const machine = base.on([S.A, S.B], E.Add, S.A, ({ state, event }) => S.A({ n: state.n + event.by })).onAny(E.Go, S.End)
     const before = JSON.stringify([state, event])
     const first = Machine.decide(machine, state, event)

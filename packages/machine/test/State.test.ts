@@ -1,6 +1,7 @@
 import { DefinitionError, Event, State } from "@detent/machine"
 import { describe, expect, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
+import { schemaOf } from "../src/index.ts"
 import { isSensitive, redact } from "../src/schema/Sensitive.ts"
 
 const S = State({
@@ -67,8 +68,8 @@ describe("State", () => {
     expect(redact(S.Published.fields, { _tag: "Published", title: "a", key: "secret" })).toEqual({ title: "a", key: "•••" })
   })
 
-  it.prop("keeps every value through JSON and back", [S.$schema], ([state]) => {
-    const codec = Schema.toCodecJson(S.$schema)
+  it.prop("keeps every value through JSON and back", [schemaOf(S)], ([state]) => {
+    const codec = Schema.toCodecJson(schemaOf(S))
     const text = JSON.stringify(Schema.encodeSync(codec)(state))
     expect(Schema.decodeUnknownSync(codec)(JSON.parse(text))).toEqual(state)
   })

@@ -6,9 +6,11 @@
  * it.effect.prop("never loses the order", { events: arbitrary(Order).events() }, ({ events }) => ...)
  * ```
  */
+
 import * as Arbitrary from "effect/Arbitrary"
 import type { EventOf, StateOf } from "../src/contract/MachineType.ts"
 import { DefinitionError } from "../src/schema/DefinitionError.ts"
+import { schemaOf, schemaOfVariant } from "../src/schema/EffectSchema.ts"
 import type { TagOf, UntypedUnion } from "../src/schema/Union.ts"
 import { type AnyMachine, declarationsOf } from "./Subject.ts"
 
@@ -40,9 +42,9 @@ export const arbitrary = <M extends AnyMachine>(machine: M): Generators<StateOf<
 }
 
 const generator = (machine: AnyMachine, union: UntypedUnion, tag: string | undefined): Arbitrary.Arbitrary<{ readonly _tag: string }> => {
-  if (tag === undefined) return Arbitrary.schema(union.$schema)
+  if (tag === undefined) return Arbitrary.schema(schemaOf(union as UntypedUnion & { readonly Type: { readonly _tag: string } }))
   const variant = union.$variants.get(tag)
-  if (variant !== undefined) return Arbitrary.schema(variant.schema)
+  if (variant !== undefined) return Arbitrary.schema(schemaOfVariant(variant))
   throw new DefinitionError({
     machine: machine.name,
     problem: `${tag} is none of its states or events`,

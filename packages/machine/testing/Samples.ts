@@ -7,6 +7,7 @@ import type { Compiled } from "../src/define/Compile.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 import { describe } from "../src/error/MachineError.ts"
 import { eventProblem } from "../src/Machine.ts"
+import { schemaOfVariant } from "../src/schema/EffectSchema.ts"
 import type { UntypedVariant } from "../src/schema/Variant.ts"
 import type { NotExplored } from "./ExploreReport.ts"
 
@@ -55,7 +56,7 @@ export class Samples {
 
   #generate(kind: string, variant: UntypedVariant, seed: string, count: number): ReadonlyArray<Tagged> {
     try {
-      return Effect.runSync(Arbitrary.sampleEffect(Arbitrary.schema(variant.schema), { count, seed }))
+      return Effect.runSync(Arbitrary.sampleEffect(Arbitrary.schema(schemaOfVariant(variant)), { count, seed }))
     } catch (cause) {
       const why = describe(cause)
       this.missing.push({ what: `${kind} ${variant.tag}`, why: `no values can be generated from its schema: ${why}` })

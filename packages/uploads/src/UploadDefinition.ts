@@ -12,20 +12,22 @@
  * ```
  */
 import { unknownKeyText } from "@detent/entity"
-import { schemaProblem } from "@detent/machine/internal"
+import type { TypeOf } from "@detent/machine"
+import { asSchema, checkSchema, schemaProblem } from "@detent/machine/internal"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
+import type { StandardSchemaV1 } from "effect/StandardSchema"
 import type { Notice } from "./batch/BatchWork.ts"
 import { tokensOf } from "./item/FieldToken.ts"
 import type { Integrity, ItemKind, KindContent } from "./item/ItemKind.ts"
 import type { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
 import { bad, isStorable, kindOf } from "./item/ReadItem.ts"
 
-/** The schema of items: an object whose decoding needs no services. */
-export type ItemSchema = Schema.Codec<object, unknown>
+/** The schema of items, of Effect or another library: an object whose decoding needs no services. */
+export type ItemSchema = Schema.Codec<object, unknown> | StandardSchemaV1<unknown, object>
 
 /** The fields whose values have this type or are absent. */
 type FieldsOf<Item, Value> = { [K in keyof Item & string]: Exclude<Item[K], undefined> extends Value ? K : never }[keyof Item & string]
@@ -68,7 +70,7 @@ export interface UploadSettings<Item> {
   readonly module?: string | URL
 }
 
-export interface UploadOptions<S extends ItemSchema, Field extends string> extends UploadSettings<S["Type"]> {
+export interface UploadOptions<S extends ItemSchema, Field extends string> extends UploadSettings<TypeOf<S>> {
   /** The name of the kind in the API, on the command line and in the database: letters, digits, - and _. */
   readonly name: string
   readonly schema: S
@@ -76,8 +78,8 @@ export interface UploadOptions<S extends ItemSchema, Field extends string> exten
    * The id of an item, unique in its kind: the same id in a later upload replaces the item. A whole number beyond 2^53 - 1 is refused,
    * because JSON numbers lose its last digits: use a string.
    */
-  readonly id: Picked<S["Type"], string | number>
-  readonly index?: ItemIndex<S["Type"], Field>
+  readonly id: Picked<TypeOf<S>, string | number>
+  readonly index?: ItemIndex<TypeOf<S>, Field>
 }
 
 /** An upload whose items are of any type. */
@@ -108,20 +110,24 @@ const taken = ["HackerNews", "HN"]
 /** Defines an upload. Throws a TypeError for an invalid or reserved name. */
 export const defineUpload = <
   const S extends ItemSchema,
-  const Field extends FieldsOf<S["Type"], Comparable | ReadonlyArray<Comparable>> = never,
+  const Field extends FieldsOf<TypeOf<S>, Comparable | ReadonlyArray<Comparable>> = never,
 >(
   options: UploadOptions<S, Field>,
-): UploadDefinition<S["Type"], Field> => {
-  const { name, schema, index } = options
+): UploadDefinition<TypeOf<S>, Field> => {
+  const { name, index } = options
   if (!namePattern.test(name))
     throw new TypeError(`${JSON.stringify(name)} cannot name an upload; use up to 64 letters, digits, - and _, with a letter first`)
   if (taken.includes(name)) throw new TypeError(`${name} is reserved for the built-in upload of Hacker News; choose another name`)
-  return definitionOf(itemKind(options), schema, index?.fields ?? [])
+  checkSchema(options.schema, `the item of upload ${name}`)
+  return definitionOf(itemKind(options), asSchema(options.schema), index?.fields ?? [])
 }
+
+const itemCodec = (schema: ItemSchema): Schema.Codec<object, unknown> => asSchema(schema) as Schema.Codec<object, unknown>
 
 /** The kind of an upload's items: how they are read, stored and found. */
 export const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOptions<S, Field>): ItemKind => {
-  const { name, schema, index = {} } = options
+  const { name, index = {} } = options
+  const schema = itemCodec(options.schema)
   const id = picked(options.id)
   const json = Schema.toCodecJson(schema)
   const encode = Schema.encodeUnknownSync(json) as ItemKind["encode"]
@@ -213,7 +219,7 @@ const textOf = (text: TextOf | undefined): ((item: object) => string) => {
 const longestId = 500
 
 /** Finds the keys that a schema does not know, at any depth. The reader reports other problems of the value. */
-const unknownKeys = (json: ItemSchema): ItemKind["unknownKeys"] => {
+const unknownKeys = (json: Schema.Codec<object, unknown>): ItemKind["unknownKeys"] => {
   const decode = Schema.decodeUnknownResult(json, { onExcessProperty: "error", errors: "all" })
   return (value) => {
     const decoded = decode(value)
@@ -236,7 +242,7 @@ const keyIssues = SchemaIssue.makeFormatterStandardSchemaV1({
 
 const nameOf = (part: PropertyKey | { readonly key: PropertyKey }): string => String(typeof part === "object" ? part.key : part)
 
-const reader = (schema: ItemSchema, id: Untyped): ItemKind["read"] => {
+const reader = (schema: Schema.Codec<object, unknown>, id: Untyped): ItemKind["read"] => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value))

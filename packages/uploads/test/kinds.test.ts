@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import * as z from "zod"
 import { defineUpload, HackerNews, type Notice, Uploads } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk, story } from "./support/Desk.ts"
@@ -335,4 +336,26 @@ it("a name that cannot be one is refused", () => {
   const named = (name: string) => () => defineUpload({ name, schema: Product, id: "sku" })
   expect(named("a b")).toThrow('"a b" cannot name an upload; use up to 64 letters, digits, - and _, with a letter first')
   expect(named("HN")).toThrow("choose another name")
+})
+
+describe("schemas of other libraries", () => {
+  it("an upload with a schema of zod reads, refuses and encodes items", () => {
+    const Tools = defineUpload({
+      name: "Tools",
+      schema: z.object({ sku: z.string(), price: z.number().positive(), tags: z.array(z.string()).default([]) }),
+      id: "sku",
+      index: { text: ["sku"], fields: ["tags"] },
+    })
+    expect(Tools.kind.read({ sku: "a", price: 3 })).toEqual({ _tag: "Good", item: { sku: "a", price: 3, tags: [] } })
+    expect(Tools.kind.read({ sku: "a", price: -3 })).toMatchObject({
+      problem: { reason: "invalid_field", message: expect.stringMatching(/^price: /) },
+    })
+    expect(Tools.kind.encode({ sku: "a", price: 3, tags: ["x"] })).toEqual({ sku: "a", price: 3, tags: ["x"] })
+  })
+
+  it("one whose items cannot be stored and read back equal is refused", () => {
+    expect(() => defineUpload({ name: "Dates", schema: z.object({ id: z.string(), at: z.date() }), id: "id" })).toThrow(
+      "at in the item of upload Dates is a date",
+    )
+  })
 })

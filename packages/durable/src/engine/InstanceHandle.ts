@@ -1,8 +1,10 @@
 /** The handle behind the {@link Instance} interface. */
+
 import { InvalidEvent, MachineStopped, type PersistenceFailed, type Postponed, type SendError, type Taken } from "@detent/machine"
 import {
   actionFailed,
   asDecision,
+  asSchema,
   asVoid,
   decide,
   describe,
@@ -139,7 +141,7 @@ export class InstanceHandle {
         return yield* Effect.fail(notAQuestion((yield* this.#receiving).record, event))
       }
       const { answer } = yield* this.call(event, options)
-      if (reply !== undefined && Schema.is(reply)(answer)) return answer
+      if (reply !== undefined && Schema.is(asSchema(reply))(answer)) return answer
       const { record } = yield* this.#live
       return yield* Effect.fail(actionFailed(record, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
     })

@@ -4,12 +4,15 @@
  */
 import type { TimeoutEvent } from "@detent/machine"
 import {
+  asFields,
+  asSchema,
   type Compiled,
   type Declarations,
   isEffectSlot,
   isPlain,
   isPlainField,
   memoryOf,
+  schemaOfVariant,
   schemaProblem,
   type Tagged,
   type UntypedUnion,
@@ -368,12 +371,13 @@ export class Codec {
   #encodeAnswer(event: Tagged, answer: unknown): unknown {
     const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
     // An answer that does not fit is not stored: the caller gets an error, and the transition stands.
-    return reply === undefined || !Schema.is(reply)(answer) ? undefined : Schema.encodeUnknownSync(Schema.toCodecJson(reply))(answer)
+    if (reply === undefined || !Schema.is(asSchema(reply))(answer)) return undefined
+    return Schema.encodeUnknownSync(Schema.toCodecJson(asSchema(reply)))(answer)
   }
 
   #decodeAnswer(event: Tagged, answer: unknown): unknown {
     const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
-    return reply === undefined ? undefined : Schema.decodeUnknownSync(Schema.toCodecJson(reply))(answer)
+    return reply === undefined ? undefined : Schema.decodeUnknownSync(Schema.toCodecJson(asSchema(reply)))(answer)
   }
 }
 
@@ -398,7 +402,7 @@ const copyData = (value: unknown): unknown => {
 }
 
 const parametersEncoder = (slot: Declarations["effectSlots"][string]): ((parameters: object) => unknown) =>
-  storableEncoder(Schema.Struct(isEffectSlot(slot) ? slot.parameters : slot) as unknown as Schema.Codec<unknown, unknown>)
+  storableEncoder(Schema.Struct(asFields(isEffectSlot(slot) ? slot.parameters : slot)) as unknown as Schema.Codec<unknown, unknown>)
 
 const parse = (body: Json, what: string): unknown => {
   try {
@@ -445,7 +449,7 @@ const checksOf = ({ $variants }: UntypedUnion): ReadonlyMap<string, ReadonlyArra
   )
 
 const fieldCheck = (field: string, schema: UntypedVariant["fields"][string]): FieldCheck => {
-  const alone = Schema.Struct({ [field]: schema }) as unknown as Schema.Codec<object, unknown>
+  const alone = Schema.Struct({ [field]: asSchema(schema) }) as unknown as Schema.Codec<object, unknown>
   const fits = Schema.is(alone)
   return {
     field,
@@ -462,7 +466,7 @@ const fieldCheck = (field: string, schema: UntypedVariant["fields"][string]): Fi
 const withoutSchemas = (codecs: ReadonlyMap<string, VariantCodec>, { $variants }: UntypedUnion): ReadonlyMap<string, VariantCodec> =>
   new Map(
     [...codecs].map(([tag, codec]) => {
-      const check = lossCheck(($variants.get(tag) as UntypedVariant).schema)
+      const check = lossCheck(schemaOfVariant($variants.get(tag) as UntypedVariant))
       const encode = (value: Tagged) => {
         check?.(value)
         return value
@@ -487,14 +491,15 @@ const hasOnlyFinite = (value: object): boolean => {
 }
 
 const schemaCodec = (variant: UntypedVariant): VariantCodec => {
-  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(variant.schema))
+  const schema = schemaOfVariant(variant)
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
   return {
-    encode: storableEncoder(variant.schema) as (value: Tagged) => object,
+    encode: storableEncoder(schema) as (value: Tagged) => object,
     copy: (value) => copyData(value) as Tagged,
     decode: (value) => {
       const result = decode(value)
       if (result._tag === "Success") return result.success as Tagged
-      throw new Undecodable(`the stored ${variant.tag} does not fit its schema: ${schemaProblem(variant.schema, result.failure)}`)
+      throw new Undecodable(`the stored ${variant.tag} does not fit its schema: ${schemaProblem(schema, result.failure)}`)
     },
   }
 }

@@ -3,7 +3,16 @@
  * failure, and the failure text that is stored with the command.
  */
 import type { RetryPolicy, SlotSettings } from "@detent/machine"
-import { type CommandOutcome, failedBecause, framesOf, hidden, isEffectSlot, redactor, retryDelay } from "@detent/machine/internal"
+import {
+  asSchema,
+  type CommandOutcome,
+  failedBecause,
+  framesOf,
+  hidden,
+  isEffectSlot,
+  redactor,
+  retryDelay,
+} from "@detent/machine/internal"
 import type { ClaimedCommand, Verdict } from "@detent/store"
 import { type DatabaseId, idempotencyKey } from "@detent/store/internal"
 import * as Context from "effect/Context"
@@ -89,8 +98,8 @@ export const cut = (problem: string): string => (problem.length > problemLimit ?
 
 /** The text of the failure, with the fields of the error if its slot declares them. Sensitive fields are not shown. */
 const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
-  if (!isEffectSlot(slot)) return cut(problem)
-  const codec = Schema.toCodecJson(slot.failure as unknown as Schema.Codec<unknown>)
+  if (!isEffectSlot(slot) || slot.failure === undefined) return cut(problem)
+  const codec = Schema.toCodecJson(asSchema(slot.failure))
   const encoded = Schema.encodeUnknownExit(codec)(error)
   // The slot does not declare this error, or it has no fields.
   if (Exit.isFailure(encoded) || typeof encoded.value !== "object" || encoded.value === null) return cut(problem)

@@ -5,6 +5,7 @@
  */
 import { ActionFailed, type Inspection, RetryPolicy, type SlotSettings } from "@detent/machine"
 import {
+  asFields,
   type CommandOutcome,
   callSlot,
   type Declarations,
@@ -253,7 +254,7 @@ const errorOf = (key: InstanceKey, slot: string, outcome: CommandOutcome): Actio
 
 const parametersDecoder = (slot: Declarations["effectSlots"][string]): ((json: string) => object) => {
   const fields = isEffectSlot(slot) ? slot.parameters : slot
-  const decode = Schema.decodeUnknownSync(Schema.toCodecJson(Schema.Struct(fields) as unknown as Schema.Codec<object, unknown>))
+  const decode = Schema.decodeUnknownSync(Schema.toCodecJson(Schema.Struct(asFields(fields)) as unknown as Schema.Codec<object, unknown>))
   return (json) => decode(JSON.parse(json))
 }
 

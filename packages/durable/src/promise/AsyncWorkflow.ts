@@ -10,8 +10,8 @@
  * })
  * ```
  */
-import { type Fields, RetryPolicy } from "@detent/machine"
-import { callHandler } from "@detent/machine/internal"
+import { type FieldSchema, type Fields, type FieldsType, RetryPolicy, type TypeOf } from "@detent/machine"
+import { asFields, asSchema, callHandler, checkSchema } from "@detent/machine/internal"
 import { type DatabaseId, idempotencyKey } from "@detent/store/internal"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -27,7 +27,7 @@ import { Execution } from "../workflow/Execution.ts"
 import { asyncBody, type Operate } from "./AsyncBody.ts"
 import { type PlainOf, type PlainResult, plainResult, toPlainResult } from "./PlainResult.ts"
 
-export type EventSchemas = { readonly [name: string]: Schema.Codec<unknown, unknown> }
+export type EventSchemas = { readonly [name: string]: FieldSchema }
 
 export interface StepOptions {
   /** How often a failed step runs, and the pauses between. A restart keeps pauses of more than a minute; a shorter one begins again. Default: one attempt. */
@@ -55,7 +55,11 @@ export interface Durable<V extends EventSchemas> {
    * killed while it runs leaves its outcome unknown, so pass on `key`. `signal` is aborted when the execution is interrupted. The
    * result is plain data, or fits the schema `success`.
    */
-  step<A>(name: string, run: StepFunction<A>, options: StepOptions & { readonly success: Schema.Codec<A, unknown> }): Promise<A>
+  step<R extends FieldSchema>(
+    name: string,
+    run: StepFunction<NoInfer<TypeOf<R>>>,
+    options: StepOptions & { readonly success: R },
+  ): Promise<TypeOf<R>>
   step<A>(name: string, run: StepFunction<A>, options?: StepOptions): Promise<PlainOf<A>>
   /** Waits for a time. The deadline is that of the first run, also after a restart; meanwhile the execution is not in memory. */
   sleep(name: string, duration: Duration.Input): Promise<void>
@@ -63,8 +67,8 @@ export interface Durable<V extends EventSchemas> {
    * Waits for an event that `workflows.sendEvent` sends, and returns its value. An event that was sent before counts. With `timeout` the
    * result is undefined when the time has passed; every run returns the same result.
    */
-  waitForEvent<K extends keyof V & string>(name: K): Promise<V[K]["Type"]>
-  waitForEvent<K extends keyof V & string>(name: K, options: { readonly timeout: Duration.Input }): Promise<V[K]["Type"] | undefined>
+  waitForEvent<K extends keyof V & string>(name: K): Promise<TypeOf<V[K]>>
+  waitForEvent<K extends keyof V & string>(name: K, options: { readonly timeout: Duration.Input }): Promise<TypeOf<V[K]> | undefined>
 }
 
 export interface AsyncWorkflowOptions<F extends Fields, V extends EventSchemas> {
@@ -75,7 +79,7 @@ export interface AsyncWorkflowOptions<F extends Fields, V extends EventSchemas> 
    * Errors that callers, and the code after a failed step, receive as instances of their classes. Others arrive as an `Error` with name and
    * message.
    */
-  readonly failure?: Schema.Codec<unknown, unknown>
+  readonly failure?: FieldSchema
   /** Events from outside, with the schemas of their values. Each arrives once per execution. */
   readonly events?: V
 }
@@ -102,29 +106,36 @@ type EventDeferred = DurableDeferred.DurableDeferred<Schema.Codec<unknown, unkno
 
 /** Defines a workflow. The function must do the same in every run: reads from outside belong in steps. */
 export const workflow: {
-  <const F extends Fields, A, const V extends EventSchemas = Record<never, never>>(
-    options: AsyncWorkflowOptions<F, V> & { readonly success: Schema.Codec<A, unknown> },
-    run: (input: Schema.Struct.Type<F>, durable: Durable<V>) => PromiseLike<NoInfer<A>>,
-  ): AsyncWorkflow<Schema.Struct.Type<F>, A, V>
+  <const F extends Fields, R extends FieldSchema, const V extends EventSchemas = Record<never, never>>(
+    options: AsyncWorkflowOptions<F, V> & { readonly success: R },
+    run: (input: FieldsType<F>, durable: Durable<V>) => PromiseLike<NoInfer<TypeOf<R>>>,
+  ): AsyncWorkflow<FieldsType<F>, TypeOf<R>, V>
   <const F extends Fields, A, const V extends EventSchemas = Record<never, never>>(
     options: AsyncWorkflowOptions<F, V>,
-    run: (input: Schema.Struct.Type<F>, durable: Durable<V>) => PromiseLike<A>,
-  ): AsyncWorkflow<Schema.Struct.Type<F>, PlainOf<A>, V>
+    run: (input: FieldsType<F>, durable: Durable<V>) => PromiseLike<A>,
+  ): AsyncWorkflow<FieldsType<F>, PlainOf<A>, V>
 } = <I extends object, A>(
-  options: AsyncWorkflowOptions<Fields, EventSchemas> & { readonly success?: Schema.Codec<A, unknown> },
+  options: AsyncWorkflowOptions<Fields, EventSchemas> & { readonly success?: FieldSchema },
   run: (input: I, durable: Durable<EventSchemas>) => PromiseLike<A>,
 ): AsyncWorkflow<I, A, EventSchemas> => {
-  const { name, failure } = options
-  const codec = resultCodec(options.success)
+  const { name } = options
+  for (const [field, schema] of Object.entries(options.input)) checkSchema(schema, `the input ${field} of workflow ${name}`)
+  for (const [event, schema] of Object.entries(options.events ?? {})) checkSchema(schema, `the event ${event} of workflow ${name}`)
+  if (options.failure !== undefined) checkSchema(options.failure, `the failure of workflow ${name}`)
+  const failure = options.failure === undefined ? undefined : asSchema(options.failure)
+  const codec = resultCodec<A>(options.success, `the result of workflow ${name}`)
   const definition = Workflow.make(name, {
-    payload: Schema.Struct(options.input),
+    payload: Schema.Struct(asFields(options.input)),
     success: codec.schema,
     error: failure ?? Schema.Never,
     // Executions are started under ids that callers choose.
     idempotencyKey: () => name,
   }) as unknown as Definition
   const events = new Map(
-    Object.entries(options.events ?? {}).map(([event, schema]) => [event, DurableDeferred.make(`event/${event}`, { success: schema })]),
+    Object.entries(options.events ?? {}).map(([event, schema]) => [
+      event,
+      DurableDeferred.make(`event/${event}`, { success: asSchema(schema) }),
+    ]),
   )
   const isFailure = failure === undefined ? () => false : Schema.is(failure as Schema.Schema<unknown>)
   const stepFailure = failure === undefined ? Schema.Defect() : Schema.Union([failure, Schema.Defect()])
@@ -162,7 +173,7 @@ interface RunningBody {
 
 const durableOf = (body: RunningBody, operate: Operate): Durable<EventSchemas> => ({
   id: body.id,
-  step: <A>(name: string, run: StepFunction<A>, options: StepOptions & { readonly success?: Schema.Codec<A, unknown> } = {}) =>
+  step: <A>(name: string, run: StepFunction<A>, options: StepOptions & { readonly success?: FieldSchema } = {}) =>
     operate(stepOf(body, name, run, options)),
   sleep: (name, duration) => operate(DurableClock.sleep({ name, duration, inMemoryThreshold: 0 })),
   waitForEvent: (name: string, options?: { readonly timeout: Duration.Input }) => {
@@ -179,9 +190,9 @@ const stepOf = <A>(
   { name: workflow, id, databaseId, stepFailure }: RunningBody,
   name: string,
   run: StepFunction<A>,
-  { retry = RetryPolicy.none, retryable = () => true, success }: StepOptions & { readonly success?: Schema.Codec<A, unknown> },
+  { retry = RetryPolicy.none, retryable = () => true, success }: StepOptions & { readonly success?: FieldSchema },
 ): Effect.Effect<A, unknown, WorkflowEngine | WorkflowInstance> => {
-  const codec = resultCodec(success)
+  const codec = resultCodec<A>(success, `the result of step ${name} of workflow ${workflow}`)
   const what = `step ${name} of workflow ${workflow}`
   const called = { machine: workflow, what: `step ${name}`, isFailure: () => true }
   const attempted = (attempt: number): Effect.Effect<A, unknown, WorkflowEngine | WorkflowInstance> => {
@@ -227,7 +238,8 @@ interface ResultCodec<A> {
   readonly decode: (stored: unknown) => A
 }
 
-const resultCodec = <A>(success: Schema.Codec<A, unknown> | undefined): ResultCodec<A> =>
-  success === undefined
-    ? { schema: plainResult, encode: toPlainResult, decode: (stored) => (stored as PlainResult).value as A }
-    : { schema: success, encode: (_, result) => result, decode: (stored) => stored as A }
+const resultCodec = <A>(success: FieldSchema | undefined, where: string): ResultCodec<A> => {
+  if (success === undefined) return { schema: plainResult, encode: toPlainResult, decode: (stored) => (stored as PlainResult).value as A }
+  checkSchema(success, where)
+  return { schema: asSchema(success), encode: (_, result) => result, decode: (stored) => stored as A }
+}

@@ -1,4 +1,5 @@
 /** Executions of async workflows on one engine. The workflow engine starts only if there are workflows, because it holds a lease. */
+import type { TypeOf } from "@detent/machine"
 import { InvalidState } from "@detent/machine"
 import { idProblem, schemaProblem } from "@detent/machine/internal"
 import type { Journal, Leases, Timers } from "@detent/store"
@@ -37,7 +38,7 @@ export interface AsyncWorkflows {
     workflow: AsyncWorkflow<I, A, V>,
     id: string,
     event: K,
-    value: NoInfer<V[K]["Type"]>,
+    value: NoInfer<TypeOf<V[K]>>,
   ): Promise<void>
   /**
    * Interrupts an execution: no further step runs, and a running step in this process is aborted. A step that runs in another process ends

@@ -7,7 +7,7 @@
  */
 
 import { ContentHash } from "@detent/blobs/ContentHash"
-import { Event, Machine, refuse, type SendError, Slot } from "@detent/machine"
+import { Event, Machine, refuse, type SendError, Slot, schemaOf } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
@@ -100,16 +100,16 @@ const stages = Slot.Effects({
   emitBatchEvent: { event: BatchEvent },
   /** Writes the current state to `status.json`. */
   writeStatus: {},
-  processDocuments: Slot.effect({ state: S.Extracting.schema }, { success: Extracted, failure: BatchFault }),
-  runResolution: Slot.effect({ state: S.Resolving.schema }, { success: Resolved, failure: BatchFault }),
-  runValidation: Slot.effect({ state: S.Validating.schema }, { success: Validated, failure: BatchFault }),
-  runIngestion: Slot.effect({ state: S.Ingesting.schema }, { success: Schema.Union([Ingested, Moved]), failure: BatchFault }),
-  endWork: { state: S.Cancelled.schema },
+  processDocuments: Slot.effect({ state: schemaOf(S.Extracting) }, { success: Extracted, failure: BatchFault }),
+  runResolution: Slot.effect({ state: schemaOf(S.Resolving) }, { success: Resolved, failure: BatchFault }),
+  runValidation: Slot.effect({ state: schemaOf(S.Validating) }, { success: Validated, failure: BatchFault }),
+  runIngestion: Slot.effect({ state: schemaOf(S.Ingesting) }, { success: Schema.Union([Ingested, Moved]), failure: BatchFault }),
+  endWork: { state: schemaOf(S.Cancelled) },
   /** Removes the facts of a failed ingestion from the graph. */
-  takeBackFacts: { state: S.Failed.schema },
+  takeBackFacts: { state: schemaOf(S.Failed) },
   /** Dispatches the work of a stage to tasks or activities, and runs until the batch leaves the state. */
   dispatchStage: Slot.effect(
-    { state: Schema.Union([S.Extracting.schema, S.Resolving.schema, S.Validating.schema, S.Ingesting.schema]) },
+    { state: Schema.Union([schemaOf(S.Extracting), schemaOf(S.Resolving), schemaOf(S.Validating), schemaOf(S.Ingesting)]) },
     { success: Schema.Never, failure: BatchFault },
   ),
 })

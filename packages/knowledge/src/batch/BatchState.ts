@@ -5,7 +5,7 @@
 
 import { ContentHash } from "@detent/blobs/ContentHash"
 import { StorageUri } from "@detent/blobs/Storage"
-import { State } from "@detent/machine"
+import { State, schemaOf } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -272,7 +272,7 @@ export const S = State({
 export type BatchState = typeof S.Type
 
 /** The schema of the state in `status.json`. */
-const BatchStateSchema = S.$schema
+const BatchStateSchema = schemaOf(S)
 
 export const BatchStateJson = Schema.fromJsonString(Schema.toCodecJson(BatchStateSchema))
 

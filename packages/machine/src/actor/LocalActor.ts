@@ -1,4 +1,5 @@
 /** The actor behind the {@link Actor} interface: a machine in memory, and the order in which events change its state. */
+
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -13,6 +14,7 @@ import type { Tagged } from "../define/Declarations.ts"
 import { commandKey } from "../effects/Command.ts"
 import { type ActionFailed, EndlessTransition, identified, type MachineStopped, type SendError, tagOf } from "../error/MachineError.ts"
 import { eventProblem } from "../Machine.ts"
+import { asSchema } from "../schema/EffectSchema.ts"
 import { actionFailed, inspect, notAQuestion, overloaded, refusal, report, reportRefusal, waitsForItself } from "./ActorReport.ts"
 import { ActorState, stopped } from "./ActorState.ts"
 import { execute } from "./CommandRun.ts"
@@ -184,7 +186,7 @@ export class LocalActor implements RuntimeOwner {
       return Effect.fail(refusal(record, event, notAQuestion(record, event)))
     }
     return Effect.flatMap(this.call(event), ({ answer }) => {
-      if (schema !== undefined && Schema.is(schema)(answer)) return Effect.succeed(answer)
+      if (schema !== undefined && Schema.is(asSchema(schema))(answer)) return Effect.succeed(answer)
       return Effect.fail(actionFailed(record, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
     })
   }

@@ -2,15 +2,15 @@
 import * as Duration from "effect/Duration"
 import { durationMillis } from "../decision/Timeout.ts"
 import { effectCalls, guardCalls, type SlotCalls } from "../effects/Slot.ts"
+import { isOptional } from "../schema/FieldSchema.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
-import { type ValueCheck, valueCheck } from "../schema/ValueCheck.ts"
+import type { ValueCheck } from "../schema/ValueCheck.ts"
 import {
   type AlwaysDeclaration,
   allTargets,
   type Declarations,
   type HistoryDeclaration,
   type HookFunction,
-  isOptional,
   isQuestion,
   type Predicate,
   type Tagged,
@@ -159,7 +159,7 @@ export const compile = (declarations: Declarations): Compiled => {
   }
 }
 
-const checksOf = (union: UntypedUnion) => new Map([...union.$variants].map(([tag, variant]) => [tag, valueCheck(variant)]))
+const checksOf = (union: UntypedUnion) => new Map([...union.$variants].map(([tag, variant]) => [tag, variant.check]))
 
 /** The declarations of each state. A search through all declarations per state took 1.5 s for 10,000 states; this takes 0.1 s. */
 const declaredByState = ({ transitions, timeouts, always, hooks, works, dones = none }: Declarations) => ({

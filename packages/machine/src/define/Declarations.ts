@@ -5,13 +5,13 @@
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
-import type * as Schema from "effect/Schema"
 import type { Blueprint } from "../contract/Blueprint.ts"
 import { durationMillis } from "../decision/Timeout.ts"
 import type { UntypedCommandSettings } from "../effects/Command.ts"
 import type { SlotDeclarations } from "../effects/Slot.ts"
 import { describe } from "../error/MachineError.ts"
 import { DefinitionError } from "../schema/DefinitionError.ts"
+import { isOptional } from "../schema/FieldSchema.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import type { Tagged } from "../schema/Variant.ts"
 
@@ -295,8 +295,6 @@ const checkCarried = (declarations: Declarations, from: string, event: string, t
     }
   }
 }
-
-export const isOptional = (schema: Schema.Constraint): boolean => schema.ast.context?.isOptional === true
 
 /** The states of a group; of a state, the state itself. */
 export const leavesOf = ({ state }: Declarations, name: string): ReadonlyArray<string> => state.$groups.get(name)?.tags ?? [name]

@@ -8,6 +8,7 @@ import type * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import { explain } from "../error/MachineError.ts"
+import { asSchema } from "../schema/EffectSchema.ts"
 import type { Tagged } from "../schema/Variant.ts"
 import { type Called, callHandler } from "./HandlerCall.ts"
 import * as RetryPolicy from "./RetryPolicy.ts"
@@ -110,7 +111,7 @@ export const failedBecause = (problem: string, retryable: boolean, cause?: unkno
 /** The outcome of an execution. A success value that does not fit the schema of its slot is a failure. */
 export const outcomeOf = (exit: Exit.Exit<unknown, unknown>, slot: DeclaredEffect | undefined): CommandOutcome => {
   if (Exit.isSuccess(exit)) {
-    const fits = !isEffectSlot(slot) || Schema.is(slot.success as unknown as Schema.Schema<unknown>)(exit.value)
+    const fits = !isEffectSlot(slot) || Schema.is(slot.success === undefined ? Schema.Void : asSchema(slot.success))(exit.value)
     return fits
       ? { _tag: "Done", value: exit.value }
       : failedBecause("the value its handler returned does not fit its success schema", true)
@@ -139,7 +140,7 @@ export const retryDelay = (
 
 /** Whether the slot declares the error. `onFailure` gets any other error as a `CommandFailed`. */
 export const isDeclaredFailure = (error: unknown, slot: DeclaredEffect | undefined): boolean =>
-  isEffectSlot(slot) && Schema.is(slot.failure as unknown as Schema.Schema<unknown>)(error)
+  isEffectSlot(slot) && slot.failure !== undefined && Schema.is(asSchema(slot.failure))(error)
 
 /** Runs the handler of a slot. A Promise that is rejected with a declared failure of the slot fails; with another reason it is a defect. */
 export const callSlot = (

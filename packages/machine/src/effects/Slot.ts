@@ -8,13 +8,13 @@
  * ```
  */
 import type * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import type { Self } from "../contract/Self.ts"
 import { DefinitionError } from "../schema/DefinitionError.ts"
-import type { Fields } from "../schema/Variant.ts"
+import type { FieldSchema, Fields, FieldsType, TypeOf } from "../schema/FieldSchema.ts"
+import { checkSchema } from "../schema/Variant.ts"
 import type { AsyncContext } from "./HandlerCall.ts"
 
-type Parameters<F extends Fields> = keyof F extends never ? [parameters?: Record<never, never>] : [parameters: Schema.Struct.Type<F>]
+type Parameters<F extends Fields> = keyof F extends never ? [parameters?: Record<never, never>] : [parameters: FieldsType<F>]
 
 /** Guard slots by name, with their parameters. */
 export interface Guards<D> {
@@ -26,8 +26,8 @@ export interface Guards<D> {
 /** An effect slot whose outcome has a type. */
 export interface EffectSlot<F, A, E> {
   readonly parameters: F
-  readonly success: Schema.Schema<A>
-  readonly failure: Schema.Schema<E>
+  /** Types only. */
+  readonly "~outcome": { readonly success: A; readonly failure: E }
 }
 
 type Outline<X> =
@@ -76,7 +76,7 @@ export interface EffectContext<S, E> extends AsyncContext {
 }
 
 export type GuardHandlers<D, S, E> = {
-  readonly [K in keyof D]: (parameters: D[K] extends Fields ? Schema.Struct.Type<D[K]> : never, context: GuardContext<S, E>) => boolean
+  readonly [K in keyof D]: (parameters: D[K] extends Fields ? FieldsType<D[K]> : never, context: GuardContext<S, E>) => boolean
 }
 
 export type EffectHandlers<D, S, E> = {
@@ -85,7 +85,7 @@ export type EffectHandlers<D, S, E> = {
     readonly success: infer A
     readonly failure: infer Failure
   }
-    ? (parameters: Schema.Struct.Type<F>, context: EffectContext<S, E>) => Effect.Effect<A, Failure, unknown> | PromiseLike<A>
+    ? (parameters: FieldsType<F>, context: EffectContext<S, E>) => Effect.Effect<A, Failure, unknown> | PromiseLike<A>
     : never
 }
 
@@ -98,11 +98,28 @@ export type HandlerServices<H> = {
 type ServicesOfEffect<X> = [X] extends [never] ? never : X extends Effect.Effect<infer _A, infer _E, infer R> ? R : never
 
 /** The run-time side of an effect slot. */
-export interface UntypedEffectSlot {
+export class UntypedEffectSlot {
   readonly parameters: Fields
-  readonly success: Schema.Constraint
-  readonly failure: Schema.Constraint
+  /** Undefined for a slot that returns nothing. */
+  readonly success: FieldSchema | undefined
+  /** Undefined for a slot that does not fail. */
+  readonly failure: FieldSchema | undefined
+
+  constructor(parameters: Fields, success: FieldSchema | undefined, failure: FieldSchema | undefined) {
+    this.parameters = parameters
+    this.success = success
+    this.failure = failure
+  }
 }
+
+/** The schemas of the outcome of an effect slot. */
+interface OutcomeSchemas {
+  readonly success?: FieldSchema
+  readonly failure?: FieldSchema
+}
+
+type SuccessOf<O> = O extends { readonly success: infer S } ? TypeOf<S> : void
+type FailureOf<O> = O extends { readonly failure: infer S } ? TypeOf<S> : never
 
 export const Slot: {
   /** Declares guards: synchronous predicates. */
@@ -110,25 +127,31 @@ export const Slot: {
   /** Declares effects. */
   Effects<const D extends { readonly [name: string]: Fields | EffectSlot<Fields, unknown, unknown> }>(slots: D): Effects<D>
   /** An effect slot that succeeds or fails with a value of a schema. */
-  effect<const F extends Fields, A = void, E = never>(
-    parameters: F,
-    outcome: { readonly success?: Schema.Schema<A>; readonly failure?: Schema.Schema<E> },
-  ): EffectSlot<F, A, E>
+  effect<const F extends Fields, const O extends OutcomeSchemas>(parameters: F, outcome: O): EffectSlot<F, SuccessOf<O>, FailureOf<O>>
 } = {
-  Guards: (slots) => ({ slots }) as never,
-  Effects: (slots) => ({ slots }) as never,
-  effect: (parameters, outcome) =>
-    ({ parameters, success: outcome.success ?? Schema.Void, failure: outcome.failure ?? Schema.Never }) as never,
+  Guards: (slots) => {
+    checkSlots(slots)
+    return { slots } as never
+  },
+  Effects: (slots) => {
+    checkSlots(slots as { readonly [name: string]: DeclaredEffect })
+    return { slots } as never
+  },
+  effect: (parameters, { success, failure }) => new UntypedEffectSlot(parameters, success, failure) as never,
+}
+
+const checkSlots = (slots: { readonly [name: string]: DeclaredEffect }) => {
+  for (const [slot, declared] of Object.entries(slots)) {
+    const parameters = isEffectSlot(declared) ? declared.parameters : declared
+    for (const [name, schema] of Object.entries(parameters)) checkSchema(schema, `the parameter ${name} of the slot ${slot}`)
+    if (!isEffectSlot(declared)) continue
+    if (declared.success !== undefined) checkSchema(declared.success, `the result of the slot ${slot}`)
+    if (declared.failure !== undefined) checkSchema(declared.failure, `the failure of the slot ${slot}`)
+  }
 }
 
 /** Whether a slot was declared with {@link Slot.effect}. */
-export const isEffectSlot = (slot: unknown): slot is UntypedEffectSlot =>
-  typeof slot === "object" &&
-  slot !== null &&
-  "parameters" in slot &&
-  "success" in slot &&
-  "failure" in slot &&
-  Schema.isSchema(slot.success)
+export const isEffectSlot = (slot: unknown): slot is UntypedEffectSlot => slot instanceof UntypedEffectSlot
 
 /** The slots of a machine and their implementations. */
 export interface SlotDeclarations {

@@ -5,7 +5,8 @@
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { DefinitionError } from "../schema/DefinitionError.ts"
-import { joinLines, pathsOf } from "../schema/SchemaProblem.ts"
+import { joinLines } from "../schema/IssueText.ts"
+import { pathsOf } from "../schema/SchemaProblem.ts"
 import { hidden, isSensitive } from "../schema/Sensitive.ts"
 
 const instance = { machine: Schema.String, id: Schema.optionalKey(Schema.String) }

@@ -9,7 +9,8 @@
  * })
  * ```
  */
-import type * as Schema from "effect/Schema"
+import { checkBySchema } from "./EffectSchema.ts"
+import type { FieldSchema, Fields, TypeOf } from "./FieldSchema.ts"
 import { sensitive } from "./Sensitive.ts"
 import {
   type Definitions,
@@ -21,21 +22,27 @@ import {
   ReplyDefinition,
   type Union,
 } from "./Union.ts"
-import type { Fields } from "./Variant.ts"
+import type { EffectCheck } from "./ValueCheck.ts"
 
 /** The events of a machine. */
 export type Event<D> = Members<D> & Union<D>
 
-export const Event: {
+export interface MakeEvent {
   <const D extends Given>(definitions: D & MustBe<Fields | ReplyDefinition<Fields, unknown>, D>): Event<D>
   /** Names a set of events: one transition can be taken on any of them. */
   group<const D extends Given>(members: D & MustBe<Fields | ReplyDefinition<Fields, unknown>, D>): GroupDefinition<D>
   /** An event that is answered. */
-  reply<const F extends Fields, A>(fields: F, reply: Schema.Schema<A>): ReplyDefinition<F, A>
+  reply<const F extends Fields, R extends FieldSchema>(fields: F, reply: R): ReplyDefinition<F, TypeOf<R>>
   /** Marks a value that must not appear in views, diagrams, traces and logs, wherever its schema stands. */
   readonly sensitive: typeof sensitive
-} = Object.assign((definitions: Given) => makeUnion(definitions as Definitions) as never, {
-  group: <const D>(members: D) => new GroupDefinition(members, undefined),
-  reply: <const F extends Fields, A>(fields: F, reply: Schema.Schema<A>) => new ReplyDefinition(fields, reply),
-  sensitive,
-})
+}
+
+/** `Event` with a check of the fields that have schemas of Effect. */
+export const eventWith = (checkEffect: EffectCheck): MakeEvent =>
+  Object.assign((definitions: Given) => makeUnion(definitions as Definitions, checkEffect) as never, {
+    group: <const D>(members: D) => new GroupDefinition(members, undefined),
+    reply: <const F extends Fields, R extends FieldSchema>(fields: F, reply: R) => new ReplyDefinition<F, TypeOf<R>>(fields, reply),
+    sensitive,
+  })
+
+export const Event: MakeEvent = /* @__PURE__ */ eventWith(checkBySchema)

@@ -1,6 +1,7 @@
 /** Schema errors as text. The message of a user's check may quote the value, so it is not shown at a sensitive place. */
 import type * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
+import { issueText } from "./IssueText.ts"
 import { secretDepth } from "./Sensitive.ts"
 
 /** The failure of a decoder. */
@@ -48,20 +49,3 @@ export const schemaProblem = (schema: Schema.Constraint, failure: SchemaFailure)
   safeIssues(schema, failure)
     .map(({ path, message }) => issueText(path, message))
     .join("; ")
-
-/** One issue in one line. */
-export const issueText = (path: ReadonlyArray<PropertyKey>, message: string): string => {
-  const place = path.map(String).join(".")
-  if (place === "") return oneLine(message)
-  return message === "Missing key" ? `${place} is missing` : `${place}: ${oneLine(message)}`
-}
-
-const oneLine = (text: string): string => joinLines(text, ", ")
-
-/** The lines of a text in one line, without the space around them and without empty ones. */
-export const joinLines = (text: string, separator: string): string =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "")
-    .join(separator)

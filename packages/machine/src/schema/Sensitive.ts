@@ -8,27 +8,53 @@
  */
 import type * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
+import type { StandardSchemaV1 } from "effect/StandardSchema"
+import { type FieldSchema, type Fields, isEffectSchema } from "./FieldSchema.ts"
 
 const annotation = "detent/sensitive"
 
 /** Printed in place of a sensitive value. */
 export const hidden = "•••"
 
+/** A schema of another library than Effect, marked as sensitive as a whole. */
+class SensitiveStandard<I, O> implements StandardSchemaV1<I, O> {
+  readonly "~standard": StandardSchemaV1<I, O>["~standard"]
+  readonly marked: StandardSchemaV1<I, O>
+
+  constructor(marked: StandardSchemaV1<I, O>) {
+    this["~standard"] = marked["~standard"]
+    this.marked = marked
+  }
+}
+
 /** Marks a schema as sensitive. */
-export const sensitive = <S extends Schema.Top>(schema: S): S["Rebuild"] => schema.annotate({ [annotation]: true })
+export const sensitive: {
+  <S extends Schema.Top>(schema: S): S["Rebuild"]
+  <I, O>(schema: StandardSchemaV1<I, O>): StandardSchemaV1<I, O>
+} = (schema: FieldSchema): never =>
+  (isEffectSchema(schema) ? (schema as Schema.Top).annotate({ [annotation]: true }) : new SensitiveStandard(schema)) as never
+
+/** The schema that was marked; the schema itself where it is not marked. */
+export const unmarked = <I, O>(schema: StandardSchemaV1<I, O>): StandardSchemaV1<I, O> =>
+  schema instanceof SensitiveStandard ? unmarked(schema.marked as StandardSchemaV1<I, O>) : schema
 
 /** Whether a schema, or any schema inside it, was marked with {@link sensitive} or is a `Schema.Redacted`. */
-export const isSensitive = (schema: Schema.Constraint): boolean => redactionOf(schema.ast) !== undefined
+export const isSensitive = (schema: FieldSchema): boolean => redactionOfField(schema) !== undefined
 
 /** Returns a function that replaces the sensitive parts of a value. Give it the schema whose type, or whose JSON codec, the value has. */
-export const redactor = (schema: Schema.Constraint): ((value: unknown) => unknown) => redactionOf(schema.ast) ?? show
+export const redactor = (schema: FieldSchema): ((value: unknown) => unknown) => redactionOfField(schema) ?? show
+
+const redactionOfField = (schema: FieldSchema): Redaction | undefined => {
+  if (isEffectSchema(schema)) return redactionOf(schema.ast)
+  return schema instanceof SensitiveStandard ? hide : undefined
+}
 
 /** A copy of a value's fields that is safe to show. */
-export const redact = (fields: Schema.Struct.Fields, value: object): Record<string, unknown> =>
+export const redact = (fields: Fields, value: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => name !== "_tag")
-      .map(([name, content]) => [name, Object.hasOwn(fields, name) ? redactor(fields[name] as Schema.Constraint)(content) : content]),
+      .map(([name, content]) => [name, Object.hasOwn(fields, name) ? redactor(fields[name] as FieldSchema)(content) : content]),
   )
 
 type Redaction = (value: unknown) => unknown

@@ -10,6 +10,8 @@
  * const state = S.Cancelled.derive(S.Pending({ orderId: "7" }), { reason: "changed my mind" })
  * ```
  */
+import { checkBySchema } from "./EffectSchema.ts"
+import type { Fields } from "./FieldSchema.ts"
 import { sensitive } from "./Sensitive.ts"
 import {
   type Given,
@@ -20,7 +22,7 @@ import {
   type Union,
   type Definitions as UnionDefinitions,
 } from "./Union.ts"
-import type { Fields } from "./Variant.ts"
+import type { EffectCheck } from "./ValueCheck.ts"
 
 /** States by name, some of them in groups. */
 export interface Definitions extends UnionDefinitions {
@@ -30,7 +32,7 @@ export interface Definitions extends UnionDefinitions {
 /** The states of a machine. */
 export type State<D> = Members<D> & Union<D>
 
-export const State: {
+export interface MakeState {
   <const D extends Given>(definitions: D & MustBe<Fields, D>): State<D>
   /**
    * Names a set of states: one transition, diagram box or test can cover all of them, and hooks, work and timers can belong to the
@@ -42,7 +44,13 @@ export const State: {
   ): GroupDefinition<D, I>
   /** Marks a value that must not appear in views, diagrams, traces and logs, wherever its schema stands. */
   readonly sensitive: typeof sensitive
-} = Object.assign((definitions: Given) => makeUnion(definitions as Definitions) as never, {
-  group: <const D, const I>(members: D, options?: { readonly initial: I }) => new GroupDefinition(members, options?.initial as I),
-  sensitive,
-})
+}
+
+/** `State` with a check of the fields that have schemas of Effect. */
+export const stateWith = (checkEffect: EffectCheck): MakeState =>
+  Object.assign((definitions: Given) => makeUnion(definitions as Definitions, checkEffect) as never, {
+    group: <const D, const I>(members: D, options?: { readonly initial: I }) => new GroupDefinition(members, options?.initial as I),
+    sensitive,
+  })
+
+export const State: MakeState = /* @__PURE__ */ stateWith(checkBySchema)

@@ -1,18 +1,11 @@
 /**
  * The tagged unions behind `State` and `Event`: variants, groups of variants, and the methods of all unions.
  */
-import * as Schema from "effect/Schema"
+import type * as Schema from "effect/Schema"
 import { DefinitionError } from "./DefinitionError.ts"
-import {
-  checkName,
-  type Fields,
-  type Group,
-  makeVariant,
-  type UntypedGroup,
-  type UntypedVariant,
-  type Value,
-  type Variant,
-} from "./Variant.ts"
+import type { FieldSchema, Fields } from "./FieldSchema.ts"
+import type { EffectCheck } from "./ValueCheck.ts"
+import { checkName, type Group, makeVariant, type UntypedGroup, type UntypedVariant, type Value, type Variant } from "./Variant.ts"
 
 /** Variants by name, some of them in groups. */
 export interface Definitions {
@@ -33,8 +26,10 @@ export class GroupDefinition<out D, out I = unknown> {
 /** The result of `Event.reply`. */
 export class ReplyDefinition<out F, out A> {
   readonly "~fields": F
-  readonly "~reply": Schema.Schema<A>
-  constructor(fields: F, reply: Schema.Schema<A>) {
+  readonly "~reply": FieldSchema
+  /** The type of the answer. Types only. */
+  declare readonly "~answer": A
+  constructor(fields: F, reply: FieldSchema) {
     this["~fields"] = fields
     this["~reply"] = reply
   }
@@ -64,7 +59,7 @@ type ValueOf<K, X> = K extends string
   : never
 
 /** Fields where one is not a schema. It becomes `any`, so that the compiler reports one error, at the declaration. */
-type Repaired<X> = { readonly [P in keyof X]: X[P] extends Schema.Constraint ? X[P] : Schema.Any }
+type Repaired<X> = { readonly [P in keyof X]: X[P] extends FieldSchema ? X[P] : Schema.Any }
 
 /** Definitions of any kind. {@link MustBe} then reports each wrong one at its own place. */
 export interface Given {
@@ -75,7 +70,7 @@ export interface Given {
 export type MustBe<Leaf, D> = {
   readonly [K in keyof D]: D[K] extends Leaf | GroupDefinition<unknown>
     ? unknown
-    : { readonly [P in keyof D[K]]: D[K][P] extends Schema.Constraint ? unknown : Schema.Constraint }
+    : { readonly [P in keyof D[K]]: D[K][P] extends FieldSchema ? unknown : FieldSchema }
 }
 
 /** The union of all values of all variants, nested ones too. */
@@ -115,7 +110,6 @@ type Named<D, N> = N extends keyof D ? ValueOf<N, D[N]> : GroupsOf<D> extends in
 export interface Union<D, T extends { readonly _tag: string } = Extract<UnionOf<D>, { readonly _tag: string }>> {
   /** The type of the values. Types only. */
   readonly Type: T
-  readonly $schema: Schema.Codec<T, unknown>
   readonly $tags: ReadonlyArray<T["_tag"]>
   /** Calls the case of the value's tag. Without a value it returns the function that does so. */
   readonly $match: {
@@ -128,15 +122,14 @@ export interface Union<D, T extends { readonly _tag: string } = Extract<UnionOf<
 
 /** The run-time side of a union. */
 export interface UntypedUnion {
-  readonly $schema: Schema.Codec<{ readonly _tag: string }, unknown>
   readonly $tags: ReadonlyArray<string>
   readonly $variants: ReadonlyMap<string, UntypedVariant>
   /** All groups, an outer one before those inside it. */
   readonly $groups: ReadonlyMap<string, UntypedGroup>
 }
 
-/** Makes a union from its definitions. */
-export const makeUnion = (definitions: Definitions): UntypedUnion => {
+/** Makes a union from its definitions. `checkEffect` checks the fields that have schemas of Effect. */
+export const makeUnion = (definitions: Definitions, checkEffect: EffectCheck): UntypedUnion => {
   const variants = new Map<string, UntypedVariant>()
   const groups = new Map<string, UntypedGroup>()
   const members: Record<string, unknown> = {}
@@ -169,15 +162,14 @@ export const makeUnion = (definitions: Definitions): UntypedUnion => {
       }
       const variant =
         definition instanceof ReplyDefinition
-          ? makeVariant(name, definition["~fields"], definition["~reply"])
-          : makeVariant(name, definition)
+          ? makeVariant(name, definition["~fields"], checkEffect, definition["~reply"])
+          : makeVariant(name, definition, checkEffect)
       add(name, variant)
       variants.set(name, variant)
       return [name]
     })
 
   const tags = addAll(definitions)
-  const schema = Schema.Union([...variants.values()].map((variant) => variant.schema))
 
   const $match = (
     ...args: [Record<string, (value: unknown) => unknown>] | [{ readonly _tag: string }, Record<string, (value: unknown) => unknown>]
@@ -199,7 +191,7 @@ export const makeUnion = (definitions: Definitions): UntypedUnion => {
     return isOneOf(new Set(named.tags))
   }
 
-  return Object.assign(members, { $schema: schema, $tags: tags, $variants: variants, $groups: groups, $match, $is }) as never
+  return Object.assign(members, { $tags: tags, $variants: variants, $groups: groups, $match, $is }) as never
 }
 
 /** The state at which a group is entered; `false` where the group names no member for it. */

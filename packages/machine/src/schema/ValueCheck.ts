@@ -1,13 +1,18 @@
 /**
- * Checks that a value fits the event or state of its tag. Fields of plain strings, numbers and booleans are checked without
- * their schemas: on every send, 3 ns instead of 97 ns for an event of one field, 32 ns instead of 196 ns for three.
+ * Checks the fields of a value. Fields of Effect that are plain strings, numbers and booleans are checked without their schemas: on
+ * every send, 3 ns instead of 97 ns for an event of one field, 32 ns instead of 196 ns for three.
  */
-import * as Schema from "effect/Schema"
-import { type SchemaFailure, schemaProblem } from "./SchemaProblem.ts"
-import type { UntypedVariant } from "./Variant.ts"
+import type * as Schema from "effect/Schema"
+import type { StandardSchemaV1 } from "effect/StandardSchema"
+import { type FieldSchema, type Fields, isEffectSchema, misfitsOf } from "./FieldSchema.ts"
+import { issueText } from "./IssueText.ts"
+import { isSensitive } from "./Sensitive.ts"
 
 /** Returns the problem with the fields of a value; undefined where they fit. */
 export type ValueCheck = (value: object) => string | undefined
+
+/** Makes the check of fields that have schemas of Effect. */
+export type EffectCheck = (tag: string, fields: Schema.Struct.Fields) => ValueCheck
 
 const plainTypes: ReadonlyMap<string, string> = new Map([
   ["String", "string"],
@@ -15,12 +20,22 @@ const plainTypes: ReadonlyMap<string, string> = new Map([
   ["Boolean", "boolean"],
 ])
 
-export const valueCheck = (variant: UntypedVariant): ValueCheck => {
-  const fields = Object.entries(variant.fields)
-  if (fields.length === 0) return accept
+export const valueCheck = (tag: string, fields: Fields, checkEffect: EffectCheck): ValueCheck => {
+  const entries = Object.entries(fields)
+  if (entries.length === 0) return accept
+  const ofEffect = entries.filter((entry): entry is [string, Schema.Constraint] => isEffectSchema(entry[1]))
+  const ofOthers = entries.filter((entry): entry is [string, StandardSchemaV1<unknown, unknown>] => !isEffectSchema(entry[1]))
+  const first = ofEffect.length === 0 ? accept : effectCheck(tag, ofEffect, checkEffect)
+  if (ofOthers.length === 0) return first
+  return (value) => first(value) ?? problemOfOthers(ofOthers, value)
+}
+
+const accept: ValueCheck = () => undefined
+
+const effectCheck = (tag: string, fields: ReadonlyArray<[string, Schema.Constraint]>, checkEffect: EffectCheck): ValueCheck => {
+  const explain = checkEffect(tag, Object.fromEntries(fields))
   const plain = fields.map(([name, schema]) => [name, plainType(schema)] as const)
-  if (plain.some(([, type]) => type === undefined)) return bySchema(variant)
-  const explain = bySchema(variant)
+  if (plain.some(([, type]) => type === undefined)) return explain
   return (value) => {
     for (const [name, type] of plain) {
       if (typeof value[name as keyof typeof value] !== type) return explain(value)
@@ -29,22 +44,23 @@ export const valueCheck = (variant: UntypedVariant): ValueCheck => {
   }
 }
 
-const accept: ValueCheck = () => undefined
-
-const bySchema = (variant: UntypedVariant): ValueCheck => {
-  let decode: ((value: unknown) => { readonly _tag: string; readonly failure?: SchemaFailure }) | undefined
-  return (value) => {
-    if (variant.is(value)) return undefined
-    decode ??= Schema.decodeUnknownResult(Schema.toType(variant.schema)) as unknown as typeof decode
-    const result = decode?.(value)
-    return result?.failure !== undefined ? schemaProblem(variant.schema, result.failure) : `it does not fit the schema of ${variant.tag}`
-  }
+const problemOfOthers = (fields: ReadonlyArray<[string, StandardSchemaV1<unknown, unknown>]>, value: object): string | undefined => {
+  const problems = fields.flatMap(([name, schema]) => {
+    const content = value[name as keyof typeof value] as unknown
+    const misfits = misfitsOf(schema, content)
+    if (misfits.length === 0) return []
+    if (content === undefined) return [issueText([name], "Missing key")]
+    // The message of a library may quote the value.
+    if (isSensitive(schema)) return [issueText([name], "Expected a valid value")]
+    return misfits.map(({ path, message }) => issueText([name, ...path], message))
+  })
+  return problems.length === 0 ? undefined : problems.join("; ")
 }
 
 /** Whether every field is a plain string, number or boolean: JSON then carries the value unchanged. */
-export const isPlain = (variant: UntypedVariant): boolean => Object.values(variant.fields).every(isPlainField)
+export const isPlain = ({ fields }: { readonly fields: Fields }): boolean => Object.values(fields).every(isPlainField)
 
-export const isPlainField = (schema: Schema.Constraint): boolean => plainType(schema) !== undefined
+export const isPlainField = (schema: FieldSchema): boolean => isEffectSchema(schema) && plainType(schema) !== undefined
 
 const plainType = (schema: Schema.Constraint): string | undefined => {
   const { ast } = schema

@@ -2,24 +2,31 @@
  * A variant is one member of a tagged union: one state or one event. It is the constructor of its values and
  * has their schema, used to check, store and generate them.
  */
-import * as Schema from "effect/Schema"
 import { DefinitionError } from "./DefinitionError.ts"
-
-export type Fields = Schema.Struct.Fields
+import { type FieldSchema, type Fields, type FieldsType, isFieldSchema, isStandardSchema, type TypeOf } from "./FieldSchema.ts"
+import { unmarked } from "./Sensitive.ts"
+import { unstorablePlace } from "./Unstorable.ts"
+import { type EffectCheck, type ValueCheck, valueCheck } from "./ValueCheck.ts"
 
 /** A value of some variant. */
 export interface Tagged {
   readonly _tag: string
 }
 
-type Modified<F> = {
-  [K in keyof F]: F[K] extends { readonly "~type.optionality": "optional" } | { readonly "~type.mutability": "mutable" } ? K : never
+/** Fields that may be left out or changed, and those of other libraries than Effect. */
+type Special<F> = {
+  [K in keyof F]: F[K] extends
+    | { readonly "~type.optionality": "optional" }
+    | { readonly "~type.mutability": "mutable" }
+    | { readonly "~standard": unknown }
+    ? K
+    : never
 }[keyof F]
 
-/** The value of a variant: its fields and its tag. Where no field is optional it is one mapped type, which is cheap to compare. */
-export type Value<Tag extends string, F extends Fields> = [Modified<F>] extends [never]
-  ? { readonly [K in keyof F | "_tag"]: K extends keyof F ? F[K]["Type"] : Tag }
-  : { readonly _tag: Tag } & Schema.Struct.Type<F>
+/** The value of a variant: its fields and its tag. Where no field is special it is one mapped type, which is cheap to compare. */
+export type Value<Tag extends string, F extends Fields> = [Special<F>] extends [never]
+  ? { readonly [K in keyof F | "_tag"]: K extends keyof F ? TypeOf<F[K]> : Tag }
+  : { readonly _tag: Tag } & FieldsType<F>
 
 /** A variant, or a group of variants, as the source of a transition. */
 export interface Source<out T> {
@@ -41,12 +48,11 @@ type Overrides<Given, Target> = [Missing<Given, Target>] extends [never]
 
 /** One state or event: call it with its fields to make a value. */
 export interface Variant<Tag extends string, F extends Fields, T = Value<Tag, F>> extends Source<T> {
-  (...fields: Arguments<Schema.Struct.Type<F>>): T
+  (...fields: Arguments<FieldsType<F>>): T
   readonly tag: Tag
   readonly fields: F
-  readonly schema: Schema.Codec<T, unknown>
   /** A value with the fields of this variant that `source` has, and with `overrides`. */
-  derive<Given extends object>(source: Given, ...overrides: Overrides<Given, Schema.Struct.Type<F>>): T
+  derive<Given extends object>(source: Given, ...overrides: Overrides<Given, FieldsType<F>>): T
   readonly is: (value: unknown) => value is T
 }
 
@@ -72,8 +78,9 @@ export interface UntypedVariant {
   readonly tags: ReadonlyArray<string>
   readonly fields: Fields
   readonly fieldNames: ReadonlyArray<string>
-  readonly schema: Schema.Codec<{ readonly _tag: string }, unknown>
-  readonly reply: Schema.Codec<unknown, unknown> | undefined
+  /** The schema of the answer to a question. */
+  readonly reply: FieldSchema | undefined
+  readonly check: ValueCheck
   readonly derive: (source: object, overrides?: object) => { readonly _tag: string }
   readonly is: (value: unknown) => boolean
 }
@@ -99,20 +106,35 @@ export const checkName = (name: string) => {
   })
 }
 
+/** Refuses what is no schema, and schemas whose values cannot be stored as JSON and read back equal. */
+export const checkSchema = (schema: unknown, where: string) => {
+  if (!isFieldSchema(schema)) {
+    throw new DefinitionError({
+      problem: `${where} has no schema`,
+      nextStep: "give it one of Effect, such as Schema.String, or of a library with Standard Schema, such as z.string()",
+    })
+  }
+  if (!isStandardSchema(schema)) return
+  const unstorable = unstorablePlace(unmarked(schema))
+  if (unstorable === undefined) return
+  const { path, what, nextStep } = unstorable
+  throw new DefinitionError({
+    problem: `${path.length === 0 ? where : `${path.join(".")} in ${where}`} is ${what}; it cannot be stored as JSON and read back equal`,
+    nextStep,
+  })
+}
+
 /** Makes the constructor of one variant. */
-export const makeVariant = (tag: string, fields: Fields, reply?: Schema.Constraint): UntypedVariant => {
+export const makeVariant = (tag: string, fields: Fields, checkEffect: EffectCheck, reply?: FieldSchema): UntypedVariant => {
   checkName(tag)
   for (const name of ["_tag", "__proto__"]) {
     if (!Object.hasOwn(fields, name)) continue
     throw new DefinitionError({ problem: `${tag} declares a field named ${name}, which is reserved`, nextStep: "rename the field" })
   }
   const fieldNames = Object.keys(fields)
-  for (const name of fieldNames) {
-    if (Schema.isSchema(fields[name])) continue
-    throw new DefinitionError({ problem: `the field ${name} of ${tag} has no schema`, nextStep: "write it like { name: Schema.String }" })
-  }
-  const schema = Schema.TaggedStruct(tag, fields) as unknown as UntypedVariant["schema"]
-  let decoded: ((value: unknown) => boolean) | undefined
+  for (const name of fieldNames) checkSchema(fields[name], `the field ${name} of ${tag}`)
+  if (reply !== undefined) checkSchema(reply, `the answer to ${tag}`)
+  const check = valueCheck(tag, fields, checkEffect)
   const derive = (source: object, overrides?: object) => {
     const value: Record<string, unknown> = { _tag: tag }
     for (const name of fieldNames) {
@@ -123,19 +145,16 @@ export const makeVariant = (tag: string, fields: Fields, reply?: Schema.Constrai
   }
   // A state passed as fields, as in S.Paid(state), has another tag and may have more fields.
   const variant = (given?: object) => (given !== undefined && "_tag" in given ? derive(given) : { _tag: tag, ...given })
-  // Compiled on first use: a definition that is only drawn or decided on does not need it.
-  const is = (value: unknown) => {
-    decoded ??= Schema.is(schema)
-    return decoded(value)
-  }
+  const is = (value: unknown) =>
+    typeof value === "object" && value !== null && "_tag" in value && value._tag === tag && check(value) === undefined
   Object.defineProperty(variant, "name", { value: tag })
   return Object.assign(variant, {
     tag,
     tags: [tag],
     fields,
     fieldNames,
-    schema,
-    reply: reply as UntypedVariant["reply"],
+    reply,
+    check,
     derive,
     is,
   })

@@ -1,5 +1,5 @@
 /** Finds values that JSON would lose: functions, instances of classes, NaN. A state is data; behaviour belongs in services. */
-import type { Tagged, UntypedVariant } from "@detent/machine/internal"
+import { asSchema, type Tagged, type UntypedVariant } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 
 /** Thrown by an encoder, and turned into a typed error of the caller. */
@@ -69,7 +69,7 @@ export const unstorableField = (variant: UntypedVariant, state: Tagged): Unstora
   for (const [field, schema] of Object.entries(variant.fields)) {
     const content = (state as Tagged & { readonly [field: string]: unknown })[field]
     const encode = Schema.encodeUnknownResult(
-      Schema.toCodecJson(Schema.Struct({ [field]: schema }) as unknown as Schema.Codec<object, unknown>),
+      Schema.toCodecJson(Schema.Struct({ [field]: asSchema(schema) }) as unknown as Schema.Codec<object, unknown>),
     )
     if (encode({ [field]: content })._tag === "Failure")
       return new Unstorable(field, lostIn(content, () => undefined, new Set()) ?? nameOf(content))

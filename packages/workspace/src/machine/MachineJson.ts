@@ -2,6 +2,8 @@
 import type { KnownMachine } from "@detent/durable"
 import { type Blueprint, InvalidEvent, InvalidState } from "@detent/machine"
 import {
+  asFields,
+  asSchema,
   compiledOf,
   finalOutcome,
   hidden,
@@ -9,6 +11,7 @@ import {
   isPlain,
   isSensitive,
   redactor,
+  schemaOfVariant,
   type Tagged,
   type UntypedVariant,
 } from "@detent/machine/internal"
@@ -124,7 +127,7 @@ export class MachineJson {
     const declared = Object.hasOwn(effectSlots, slot) ? effectSlots[slot] : undefined
     if (declared === undefined) return undefined
     const fields = isEffectSlot(declared) ? declared.parameters : declared
-    return redactor(Schema.toCodecJson(Schema.Struct(fields as Schema.Struct.Fields)))
+    return redactor(Schema.toCodecJson(Schema.Struct(asFields(fields))))
   }
 
   readEvent(id: string, json: { readonly _tag: string }): Result.Result<Tagged, InvalidEvent> {
@@ -245,7 +248,7 @@ const variantsOf = (variants: ReadonlyMap<string, UntypedVariant>): ReadonlyMap<
   new Map([...variants].map(([tag, variant]) => [tag, variantJson(variant)]))
 
 const variantJson = (variant: UntypedVariant): VariantJson => {
-  const codec = Schema.toCodecJson(variant.schema)
+  const codec = Schema.toCodecJson(schemaOfVariant(variant))
   const encode = Schema.encodeUnknownSync(codec)
   const decode = Schema.decodeUnknownResult(codec, { onExcessProperty: "error" })
   const redacted = redactor(codec)
@@ -255,7 +258,7 @@ const variantJson = (variant: UntypedVariant): VariantJson => {
     (plain && Object.values(value).every((content) => typeof content !== "number" || Number.isFinite(content))
       ? value
       : encode(value)) as TaggedJson
-  const encodeAnswer = variant.reply === undefined ? undefined : answerJson(Schema.toCodecJson(variant.reply))
+  const encodeAnswer = variant.reply === undefined ? undefined : answerJson(Schema.toCodecJson(asSchema(variant.reply)))
   return {
     // The round trip through JSON gives the value that the journal stores.
     encode: (value) => JSON.parse(JSON.stringify(encode(value))) as TaggedJson,
@@ -265,7 +268,7 @@ const variantJson = (variant: UntypedVariant): VariantJson => {
     show: isSensitive(codec) ? (value) => redacted(shown(value)) as TaggedJson : shown,
     read: (json) => Result.mapError(decode(json), (problem) => problemOfFields(problem, json, codec)) as Result.Result<Tagged, string>,
     schema: () => {
-      const { schema, definitions } = Schema.toJsonSchemaDocument(variant.schema)
+      const { schema, definitions } = Schema.toJsonSchemaDocument(schemaOfVariant(variant))
       return (Object.keys(definitions).length === 0 ? schema : { ...schema, $defs: definitions }) as Schema.Json
     },
     isQuestion: variant.reply !== undefined,
