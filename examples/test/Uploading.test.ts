@@ -15,7 +15,7 @@ it.effect("broken items are corrected, retried by themselves, and found", () =>
   Effect.gen(function* () {
     const folder = yield* freshFolder
     const file = join(folder, "items.json")
-    const written = yield* Effect.promise(() => writeItemFile(file, { items: 2000, bad: { missing_type: 0.004, not_json: 0.003 } }))
+    const written = yield* Effect.promise(() => writeItemFile(file, { items: 2000, bad: { missing_field: 0.004, not_json: 0.003 } }))
     const broken = [...written.badIndices.keys()]
     expect(broken.length).toBeGreaterThan(5)
     const { first, failed, second, found } = yield* Effect.provide(uploadAndRepair(file), uploadsIn(folder))

@@ -12,4 +12,4 @@ const {
 
 const cloudTasks = { queue: "cloud-tasks", project, location, serviceAccount, endpoint, ...(job ? { job } : {}) }
 
-export default { knowledge: endpoint ? { tasks: cloudTasks } : {}, uploads: ["hacker-news"] }
+export default { knowledge: endpoint ? { tasks: cloudTasks } : {}, uploads: ["items"] }

@@ -26,7 +26,7 @@ const program = Effect.gen(function* () {
   console.log(JSON.stringify({ port }))
   return yield* Effect.never
 })
-const config = defineConfig({ machines: [Order], knowledge: {}, uploads: ["hacker-news"] })
+const config = defineConfig({ machines: [Order], knowledge: {}, uploads: ["items"] })
 const workspace = Workspace.open({ data, role: role === "work" ? "work" : "observe", config })
 // Ends with its parent process, after it has printed its peak memory.
 process.stdin.on("end", () =>

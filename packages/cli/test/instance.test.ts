@@ -140,7 +140,7 @@ describe("instances of a machine of one's own", () => {
     const listed = decoded(MachineApi.MachineListing, (await detent("machine", "list", "--json")).out)
     assert.deepStrictEqual(
       listed.map(({ name }) => name),
-      ["HNItem", "UploadBatch", "batch", "lamp", "workflow/extraction"],
+      ["UploadBatch", "UploadItem", "batch", "lamp", "workflow/extraction"],
     )
     assert.deepInclude(
       listed.find(({ name }) => name === "lamp"),

@@ -147,7 +147,6 @@ const offered: Readonly<Record<string, Offered>> = {
   "uploads.kinds": { command: "upload kinds" },
   "uploads.searchKind": { command: "upload search", names: { batchId: "upload" } },
   "uploads.itemOfKind": { command: "upload item" },
-  "uploads.search": { command: "upload search", names: { batchId: "upload", afterTime: "after", afterId: "after" } },
 }
 
 /** Requests about the process that answers them, or about the browser that sends them. */

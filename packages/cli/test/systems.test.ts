@@ -100,7 +100,7 @@ describe("a project without knowledge and uploads", () => {
   it.each([
     [["batch", "list"], "knowledge is off; add `knowledge: {}` to detent.config.ts"],
     [["graph", "stats"], "knowledge is off; add `knowledge: {}` to detent.config.ts"],
-    [["upload", "list"], 'uploads are off; add `uploads: ["hacker-news"]` to detent.config.ts'],
+    [["upload", "list"], 'uploads are off; add `uploads: ["items"]` to detent.config.ts'],
   ] as const)("refuses `detent %s` with the next step", async (command, problem) => {
     const { code, err } = await detent(command, { cwd })
     assert.strictEqual(code, 3)

@@ -48,7 +48,7 @@ describe("an upload from the command line", () => {
     assert.match(out, /^rate +\d+ items\/s$/m)
     // Sent again as it is, an item without an id is refused again.
     assert.match(err, /correct it: +detent upload correct \S+ ITEM --with '\{…\}'\n.*retry: +detent upload retry /)
-    assert.match(out, /refused +\d+ missing_id, such as item \d+, line \d+: it has no hnId and no id/)
+    assert.match(out, /refused +\d+ missing_id, such as item \d+, line \d+: it has no id/)
     const id = /^upload +(\S+)/.exec(out)?.[1] ?? ""
     const shown = await detent("upload", "show", id, "--items", "failed", "--json")
     const listed = JSON.parse(shown.out).listed
@@ -84,22 +84,17 @@ describe("an upload from the command line", () => {
     assert.match(watched.out, /^state +partially_completed$/m)
     const failed = JSON.parse((await detent("upload", "show", id, "--items", "failed", "--limit", "1", "--json")).out).listed[0]
     const history = await detent("upload", "history", id, String(failed.index))
-    assert.match(history.out, /^TRY +STATE +AT +PROBLEM\n +1 +ingested .*\n +1 +failed .*it has no hnId and no id\n$/)
+    assert.match(history.out, /^TRY +STATE +AT +PROBLEM\n +1 +ingested .*\n +1 +failed .*it has no id\n$/)
     const refused = await detent("upload", "correct", id, String(failed.index), "--with", '{"type":"story"}')
     assert.strictEqual(refused.code, 4)
-    assert.include(refused.err, "would fail again (missing_id): it has no hnId and no id")
-    const misspelt = await detent("upload", "correct", id, String(failed.index), "--with", '{"id":1,"type":"story","titel":"x"}')
-    assert.strictEqual(misspelt.code, 4)
-    assert.include(misspelt.err, "would fail again (invalid_field): titel is not known; did you mean title?")
+    assert.include(refused.err, "would fail again (missing_id): it has no id")
     const cancelled = await detent("upload", "cancel", id, "--reason", "the wrong file", "--yes")
     assert.match(cancelled.out, /^cancelled +it was cancelled: the wrong file$/m)
     const kinds = await detent("upload", "kinds")
-    assert.match(kinds.out, /^KIND +DEFAULT +FIELDS\nHackerNews +yes +type, by\n$/)
-    const found = await detent("upload", "search", "--kind", "HackerNews", "--where", "type=story", "--limit", "1", "--json")
+    assert.match(kinds.out, /^KIND +DEFAULT +FIELDS\nItems +yes *\n$/)
+    const found = await detent("upload", "search", "story", "--kind", "Items", "--limit", "1", "--json")
     assert.deepInclude(JSON.parse(found.out).item, { type: "story" })
     assert.strictEqual((await detent("upload", "search", "--where", "nothing", "--json")).code, 2)
-    const author = await detent("upload", "search", "--kind", "HackerNews", "--where", "by=Smith, Sons,type=story", "--from", "-5")
-    assert.strictEqual(author.out + author.err, "no stored item of HackerNews fits\n")
   })
 
   it("that cannot be read is named in the list, beside the others", async () => {
@@ -176,7 +171,7 @@ const Books = defineUpload({
   name: "Books",
   schema: Schema.Struct({ isbn: Schema.String, title: Schema.String }),
   id: "isbn",
-  index: { text: ["title"] },
+  index: { text: ["title"], fields: ["title"] },
   check: ({ title }) => (title === "" ? "its title is empty" : undefined),
 })
 
@@ -199,8 +194,9 @@ describe("an upload of a kind of the project", () => {
     const { here } = await uploaded()
     assert.match((await here("upload", "search", "pilot")).out, /^1 +\{"isbn":"1","title":"The pilot"\}$/m)
     assert.strictEqual((await here("upload", "search", "lamp")).err, "no stored item of Books fits\n")
-    assert.include((await here("upload", "search", "pilot", "--type", "story")).err, "type")
-    assert.include((await here("upload", "search", "pilot", "--kind", "HackerNews")).err, "HackerNews")
+    assert.include((await here("upload", "search", "pilot", "--kind", "Bokos")).err, "no upload Bokos is defined; use one of Books")
+    const titled = await here("upload", "search", "--kind", "Books", "--where", "title=Smith, Sons", "--from", "-5")
+    assert.strictEqual(titled.out + titled.err, "no stored item of Books fits\n")
   })
 
   it("says how to correct what its check refused, shows the item, and that it is corrected until it is retried", async () => {
@@ -216,6 +212,9 @@ describe("an upload of a kind of the project", () => {
       source: JSON.stringify(refused),
     })
     assert.strictEqual((await here("upload", "show", id, "--item", "7")).code, 3)
+    const misspelt = await here("upload", "correct", id, "1", "--with", '{"isbn":"2","titel":"x"}')
+    assert.strictEqual(misspelt.code, 4)
+    assert.include(misspelt.err, "would fail again (invalid_field): titel is not known; did you mean title?")
     assert.strictEqual((await here("upload", "correct", id, "1", "--with", JSON.stringify({ ...refused, title: "A lamp" }))).code, 0)
     assert.match((await here("upload", "show", id, "--items", "failed")).out, /^ +1 +1 +failed +2 +1 +corrected, waits for a retry$/m)
     assert.include((await here("upload", "show", id, "--item", "1")).err, "item 1, line 1: corrected, waits for a retry")

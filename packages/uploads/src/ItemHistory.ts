@@ -1,7 +1,7 @@
 /** The states of one item with their times: from its file to its current state, through all its retries. */
 import type { HistoryEntry } from "@detent/durable"
 import type { EntityState } from "@detent/entity"
-import type { HNItemEntity } from "./item/HNItemEntity.ts"
+import type { ItemEntity } from "./item/ItemEntity.ts"
 import type { ItemProblem } from "./item/ItemProblem.ts"
 
 /** A state that the item was in. */
@@ -15,7 +15,7 @@ export interface ItemStep {
   readonly problem: ItemProblem | undefined
 }
 
-type ItemState = EntityState<string, HNItemEntity>
+type ItemState = EntityState<string, ItemEntity>
 
 /** The steps of an item with this first state and these events. */
 export const stepsOf = (
@@ -24,10 +24,9 @@ export const stepsOf = (
 ): ReadonlyArray<ItemStep> => [...stepsOfAttempt(first.entity), ...events.flatMap(({ state, at }) => stepsOfAttempt(state.entity, at))]
 
 /** An attempt ends in one decision, so the entity after it has the times of all its steps. */
-const stepsOfAttempt = (entity: HNItemEntity, decidedAt = 0): ReadonlyArray<ItemStep> => {
+const stepsOfAttempt = (entity: ItemEntity, decidedAt = 0): ReadonlyArray<ItemStep> => {
   const { attempts: attempt, problem, duplicateOf, storedAt, failedAt } = entity
   const end = storedAt ?? failedAt ?? decidedAt
-  // Items of earlier releases have no such times: the time of their end is used.
   const { ingestedAt = end, validatedAt = end } = entity
   const wasValid = storedAt !== undefined || duplicateOf !== undefined
   return [

@@ -1,7 +1,7 @@
 /** Pages of batches and of their items. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import { itemInstanceId } from "./item/HNItemEntity.ts"
+import { itemInstanceId } from "./item/ItemEntity.ts"
 import type { ItemProblem } from "./item/ItemProblem.ts"
 import { listBatches } from "./store/Batches.ts"
 import { listEntries } from "./store/Entries.ts"
@@ -42,8 +42,7 @@ export interface Entry {
   /** In bytes from the start of the text. */
   readonly offset: number
   readonly state: EntryState
-  readonly hnId: number | undefined
-  /** The id of the item as text, for every kind, if it has one. */
+  /** The id of the item as text, if it is known. */
   readonly id: string | undefined
   /** Why it failed last. */
   readonly problem: ItemProblem | undefined
@@ -97,8 +96,7 @@ export const entryOf = (row: EntryRow, batchId: string): Entry => ({
   line: row.line,
   offset: row.byte_offset,
   state: row.state,
-  hnId: row.hn_id ?? undefined,
-  id: row.item_id ?? (row.hn_id === null ? undefined : String(row.hn_id)),
+  id: row.item_id ?? undefined,
   problem: row.reason === null ? undefined : { reason: row.reason, message: row.message ?? "" },
   correctedAt: row.corrected_at ?? undefined,
   attempts: row.attempts,

@@ -29,20 +29,19 @@ import { checkContentType, type HashedFile, inspect, md5Of } from "./file/FileIn
 import { FileDamaged, type FileProblem, FileUnreadable } from "./file/FileProblem.ts"
 import { isAddress, localFiles } from "./file/UploadFiles.ts"
 import { type ItemStep, stepsOf } from "./ItemHistory.ts"
-import { itemInstanceId } from "./item/HNItemEntity.ts"
-import type { JsonObject } from "./item/ItemKind.ts"
+import { itemInstanceId } from "./item/ItemEntity.ts"
 import { duplicateProblem, type ItemProblem } from "./item/ItemProblem.ts"
 import { isTooDeep, tooDeep } from "./item/Nesting.ts"
+import type { JsonObject } from "./kind/ItemKind.ts"
+import type { AnyUpload, UploadDefinition } from "./kind/UploadDefinition.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
 import { checkReadable } from "./stages/BatchFile.ts"
 import { type Kind, kindNamed, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { contentOf, findEntry, findStored, replaceContent } from "./store/Entries.ts"
-import { findItem, type ItemPage, type ItemQuery, type StoredItem, searchItems } from "./store/Items.ts"
-import type { KindPage, KindQuery, StoredKindItem } from "./store/ItemTable.ts"
+import type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
 import { forgetLimit } from "./store/Limits.ts"
 import type { BatchRow } from "./store/Rows.ts"
-import type { AnyUpload, UploadDefinition } from "./UploadDefinition.ts"
 import { type BatchPage, batchPage, type Entry, type EntryPage, type EntryQuery, entryOf, entryPage } from "./UploadLists.ts"
 
 type BatchWorkflow = EntityWorkflow.EntityWorkflow<UploadBatch, string, string, never>
@@ -101,13 +100,13 @@ export interface KindUploads<Item, Field extends string> {
   /** Replaces the content of a failed item. Content that would fail again is refused with the reason. */
   correct(batchId: string, index: number, item: Item): Effect.Effect<void, CorrectError>
   /** Finds a stored item. */
-  item(id: string | number): Effect.Effect<Option.Option<StoredKindItem<Item>>, UploadUnknown | PersistenceFailed>
+  item(id: string | number): Effect.Effect<Option.Option<StoredItem<Item>>, UploadUnknown | PersistenceFailed>
   /** Searches stored items by words, fields and time. */
-  search(query: KindQuery<Field>): Effect.Effect<KindPage<Item>, UploadUnknown | FieldNotIndexed | SearchError>
+  search(query: ItemQuery<Field>): Effect.Effect<ItemPage<Item>, UploadUnknown | FieldNotIndexed | SearchError>
 }
 
 export interface UploadsService {
-  /** The given kinds of uploads, and Hacker News. */
+  /** The kinds of uploads. */
   readonly kinds: ReadonlyArray<KnownUpload>
   /** Uploads of one kind, typed by its definition. */
   of<Item, Field extends string>(upload: UploadDefinition<Item, Field>): KindUploads<Item, Field>
@@ -130,7 +129,7 @@ export interface UploadsService {
   /** The items of a batch with their results, in the order of the file. */
   items(batchId: string, query?: EntryQuery): Effect.Effect<EntryPage, BatchNotFound | PersistenceFailed>
   /** An item of a batch with its history: ingested, validated, stored or failed, with the times of every attempt. */
-  history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | UploadUnknown | ReadError>
+  history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | ReadError>
   /**
    * Replaces the content of a failed item, as JSON, for the next retry. Refused with the reason where the content would fail again, and
    * where the batch can no longer be retried.
@@ -150,10 +149,6 @@ export interface UploadsService {
   markFailed(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /** Like `markFailed`, and records that a user cancelled the batch, with the reason. */
   cancel(batchId: string, reason?: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** Finds a stored item of Hacker News. `of(upload).item` finds items of any kind. */
-  item(hnId: number): Effect.Effect<Option.Option<StoredItem>, PersistenceFailed>
-  /** Searches stored items of Hacker News by type, author, time and words. `of(upload).search` finds items of any kind. */
-  search(query: ItemQuery): Effect.Effect<ItemPage, SearchError>
 }
 
 interface KnownFile extends Omit<StartOptions, "kind"> {
@@ -212,7 +207,7 @@ export class UploadService implements UploadsService {
     shown: (item: JsonObject) => Effect.Effect<Item, PersistenceFailed>,
     given: (item: Item) => object,
   ): KindUploads<Item, Field> {
-    const show = (stored: StoredKindItem<JsonObject>): Effect.Effect<StoredKindItem<Item>, PersistenceFailed> =>
+    const show = (stored: StoredItem<JsonObject>): Effect.Effect<StoredItem<Item>, PersistenceFailed> =>
       Effect.map(shown(stored.item), (item) => ({ ...stored, item }))
     return {
       start: (file, options) => this.start(file, { ...options, kind: name }),
@@ -406,27 +401,18 @@ export class UploadService implements UploadsService {
     return Effect.flatMap(this.#row(batchId), (row) => entryPage(this.#uploading.store, row, query))
   }
 
-  history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | UploadUnknown | ReadError> {
+  history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | ReadError> {
     return Effect.gen({ self: this }, function* () {
-      const { engine, store } = this.#uploading
+      const { engine, store, items } = this.#uploading
       const row = yield* this.#row(batchId)
       const entry = yield* findEntry(store, row.batch, index)
       if (entry === undefined) return yield* Effect.fail(new ItemNotFound({ batchId, index }))
-      const { workflow } = yield* kindNamed(this.#uploading, row.kind)
-      const found = yield* engine.get(workflow.machine, itemInstanceId(batchId, index))
+      const found = yield* engine.get(items.machine, itemInstanceId(batchId, index))
       if (Option.isNone(found)) return yield* Effect.fail(new ItemNotFound({ batchId, index }))
       const first = yield* Effect.catchTag(found.value.stateAt(0), "SequenceNotReached", (error) => Effect.die(error))
       const steps = stepsOf(first, yield* found.value.historyPage({ limit: historyLimit }))
       return { entry: entryOf(entry, batchId), steps, source: yield* contentOf(store, row.batch, index) }
     })
-  }
-
-  item(hnId: number) {
-    return findItem(this.#uploading.store, hnId)
-  }
-
-  search(query: Parameters<UploadsService["search"]>[0]) {
-    return Effect.andThen(this.#checkBatch(query), searchItems(this.#uploading.store, query))
   }
 
   /** Refuses a search in a batch that does not exist. */
@@ -473,8 +459,8 @@ export class UploadService implements UploadsService {
         return { reason: "too_large", message: `it has more than ${limits.maxItemBytes} bytes` }
       const read = yield* reader.readStrictly(kind, content)
       if (read._tag === "Bad") return read.problem
-      const first = (yield* findStored(store, batch, [read.id])).get(read.id)
-      return first === undefined || first === index ? undefined : duplicateProblem(first, read.id)
+      const first = (yield* findStored(store, batch, [read.content.id])).get(read.content.id)
+      return first === undefined || first === index ? undefined : duplicateProblem(first, read.content.id)
     })
   }
 

@@ -24,30 +24,20 @@ import type { Notice } from "./batch/BatchWork.ts"
 import { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
 import { filesIn, type SharedFiles } from "./file/UploadFiles.ts"
 import { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
-import { HackerNews } from "./item/HackerNews.ts"
-import { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
-import type { ItemKind } from "./item/ItemKind.ts"
-import type { ItemCheck } from "./item/ReadItem.ts"
+import { loadItemWorkflow } from "./item/ItemWorkflow.ts"
+import { Items } from "./kind/Items.ts"
+import type { AnyUpload } from "./kind/UploadDefinition.ts"
 import { defaultItemLimit, makeItemReader } from "./reading/ItemReader.ts"
 import { makeBatchWork } from "./stages/makeBatchWork.ts"
 import { ReadOnce } from "./stages/ReadOnce.ts"
 import type { Kind, Uploading } from "./stages/Uploading.ts"
-import { findOfKind } from "./store/Batches.ts"
 import { itemTable } from "./store/ItemTable.ts"
 import { UploadStore } from "./store/UploadStore.ts"
-import type { AnyUpload } from "./UploadDefinition.ts"
 import { UploadService, type UploadsService } from "./UploadService.ts"
 
 export interface UploadsOptions extends Partial<UploadLimits> {
-  /**
-   * The kinds of uploads, the default kind first. Hacker News is added, because the database may have batches of that kind.
-   * Default: Hacker News alone.
-   */
+  /** The kinds of uploads, the default kind first. Of two with the same name, the later one is used. Default: {@link Items} alone. */
   readonly uploads?: ReadonlyArray<AnyUpload>
-  /** Whether Hacker News is added where `uploads` does not contain it. Default: `always`. */
-  readonly hackerNews?: "always" | "if stored"
-  /** Checks every item of Hacker News that passed the built-in checks; returns the reason to refuse it. Replaces the definition's check. */
-  readonly check?: ItemCheck
   /**
    * Called when a batch is completed, partially completed or failed: at least once, always with the same `key`. The `notify` of a
    * definition replaces it for its kind.
@@ -80,13 +70,13 @@ const make = (options: UploadsOptions) =>
     const engine = yield* Engine
     const store = yield* UploadStore.open(options.schema ?? "detent")
     const kinds = new Map<string, Kind>()
-    for (const kind of kindsOf(options, yield* knowsHackerNews(options, store))) {
-      const workflow = yield* loadItemWorkflow(readDefinition("hn-item.json"), kind.machine)
-      yield* engine.register(workflow.machine)
-      kinds.set(kind.name, { ...kind, workflow, table: itemTable(store, kind) })
-    }
+    const { uploads = [Items] } = options
+    for (const { kind } of uploads) kinds.set(kind.name, { ...kind, table: itemTable(store, kind.name) })
+    const items = yield* loadItemWorkflow(readDefinition("upload-item.json"))
+    yield* engine.register(items.machine)
     const uploading: Uploading = {
       engine,
+      items,
       store,
       kinds,
       limits: limitsOf(options),
@@ -100,29 +90,11 @@ const make = (options: UploadsOptions) =>
     }
     const workflow = yield* loadBatchWorkflow(readDefinition("upload-batch.json"), makeBatchWork(uploading))
     yield* engine.register(workflow.machine)
-    const defaultKind = options.uploads?.[0]?.name ?? HackerNews.name
-    return new UploadService(uploading, { workflow, defaultKind })
+    return new UploadService(uploading, { workflow, defaultKind: (uploads[0] ?? Items).name })
   })
 
-/** Whether Hacker News is added to the given kinds. */
-const knowsHackerNews = ({ uploads, hackerNews = "always" }: UploadsOptions, store: UploadStore) =>
-  uploads === undefined || hackerNews === "always"
-    ? Effect.succeed(true)
-    : Effect.map(findOfKind(store, HackerNews.name), (found) => found !== undefined)
-
-/** The kinds of uploads. Of two kinds with the same name, the later one is used. */
-const kindsOf = ({ uploads = [], check }: UploadsOptions, knowsNews: boolean): Iterable<ItemKind> => {
-  const given = uploads.map(({ kind }) => kind)
-  const isGiven = given.some(({ name }) => name === HackerNews.name)
-  const kinds = new Map([...given, ...(isGiven || !knowsNews ? [] : [HackerNews.kind])].map((kind) => [kind.name, kind]))
-  const hackerNews = kinds.get(HackerNews.name)
-  if (hackerNews !== undefined && check !== undefined)
-    kinds.set(HackerNews.name, { ...hackerNews, check: check as ItemKind["check"], module: undefined })
-  return kinds.values()
-}
-
 /** The text of a workflow. The workflows are JSON files of this package, which can be read and changed. */
-export const readDefinition = (name: "upload-batch.json" | "hn-item.json"): string =>
+export const readDefinition = (name: "upload-batch.json" | "upload-item.json"): string =>
   readFileSync(new URL(`../${name}`, import.meta.url), "utf8")
 
 const limitsOf = (options: UploadsOptions): UploadLimits => {

@@ -33,17 +33,11 @@ export type { FileStamp, OpenedFile, SharedFiles, UploadFiles } from "./file/Upl
 export { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 export type { ItemStep } from "./ItemHistory.ts"
 export type { FieldValue } from "./item/FieldToken.ts"
-export { HackerNews } from "./item/HackerNews.ts"
-export { HNItem, ItemType } from "./item/HNItem.ts"
-export { HNItemEntity } from "./item/HNItemEntity.ts"
-export { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
-export type { Integrity, JsonObject } from "./item/ItemKind.ts"
+export { ItemEntity } from "./item/ItemEntity.ts"
 export { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
-export { type BadItem, type Identity, type ItemCheck, type ReadItem, readItem } from "./item/ReadItem.ts"
-export type { ItemCursor, ItemPage, ItemQuery, StoredItem } from "./store/Items.ts"
-export type { KindPage, KindQuery, StoredKindItem } from "./store/ItemTable.ts"
-export type { EntryState } from "./store/Rows.ts"
-export { rebuildKindSearch, rebuildSearch, storedKinds } from "./store/SearchRebuild.ts"
+export { loadItemWorkflow } from "./item/ItemWorkflow.ts"
+export type { Integrity, JsonObject } from "./kind/ItemKind.ts"
+export { Items } from "./kind/Items.ts"
 export {
   type AnyUpload,
   defineUpload,
@@ -52,7 +46,10 @@ export {
   type UploadDefinition,
   type UploadOptions,
   type UploadSettings,
-} from "./UploadDefinition.ts"
+} from "./kind/UploadDefinition.ts"
+export type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
+export type { EntryState } from "./store/Rows.ts"
+export { rebuildSearch, storedKinds } from "./store/SearchRebuild.ts"
 export type { BatchListing, BatchPage, Entry, EntryPage, EntryQuery } from "./UploadLists.ts"
 export type {
   CorrectError,

@@ -3,7 +3,7 @@ import { isResting, statusOf } from "../src/BatchStatus.ts"
 import { newBatch, type UploadBatch } from "../src/index.ts"
 
 const batch = (fields: Partial<UploadBatch> = {}): UploadBatch => ({
-  ...newBatch({ batchId: "b", fileName: "f.json", filePath: "/f.json" }),
+  ...newBatch({ batchId: "b", kind: "Posts", fileName: "f.json", filePath: "/f.json" }),
   totalItemsInFile: 1000,
   ...fields,
 })
@@ -11,7 +11,7 @@ const batch = (fields: Partial<UploadBatch> = {}): UploadBatch => ({
 const row = {
   batch: 1,
   batch_id: "b",
-  kind: "HackerNews",
+  kind: "Posts",
   file_name: "f.json",
   md5: "",
   created_at: 0,

@@ -18,7 +18,7 @@ const noWork: BatchWork = {
 }
 
 const batch = (fields: Partial<UploadBatch> = {}): UploadBatch => ({
-  ...newBatch({ batchId: "b", fileName: "f.json", filePath: "/f.json" }),
+  ...newBatch({ batchId: "b", kind: "Posts", fileName: "f.json", filePath: "/f.json" }),
   ...fields,
 })
 
@@ -79,7 +79,7 @@ describe("upload-batch.json", () => {
     Effect.gen(function* () {
       for (const [name, workflow] of [
         ["upload-batch.json", yield* loadBatchWorkflow(readDefinition("upload-batch.json"), noWork)],
-        ["hn-item.json", yield* loadItemWorkflow(readDefinition("hn-item.json"))],
+        ["upload-item.json", yield* loadItemWorkflow(readDefinition("upload-item.json"))],
       ] as const) {
         expect(JSON.parse(EntityWorkflow.toJson(workflow))).toEqual(JSON.parse(readDefinition(name)))
       }
@@ -132,26 +132,26 @@ describe("the criteria of a batch", () => {
   })
 })
 
-describe("hn-item.json", () => {
+describe("upload-item.json", () => {
   const item = { batchId: "b", itemIndex: 4, sourceType: "BULK_UPLOAD", attempts: 1 } as const
-  const problem = { reason: "missing_type", message: "it has no type" } as const
+  const problem = { reason: "missing_field", message: "type is missing" } as const
 
   it.effect("a good item is stored by itself, on its way through validated", () =>
     Effect.gen(function* () {
-      const { machine } = yield* loadItemWorkflow(readDefinition("hn-item.json"))
-      const { state, path } = simulate(machine, { ...item, hnId: 7, type: "story" }, [], { at: 5 })
+      const { machine } = yield* loadItemWorkflow(readDefinition("upload-item.json"))
+      const { state, path } = simulate(machine, { ...item, itemId: "7" }, [], { at: 5 })
       expect(path).toEqual(["ingested", "validated", "stored"])
-      expect(state).toEqual({ _tag: "stored", entity: { ...item, hnId: 7, type: "story", storedAt: 5 } })
+      expect(state).toEqual({ _tag: "stored", entity: { ...item, itemId: "7", storedAt: 5 } })
     }),
   )
 
   it.effect("a bad one fails with what is wrong, a second one of an id with the first", () =>
     Effect.gen(function* () {
-      const { machine } = yield* loadItemWorkflow(readDefinition("hn-item.json"))
-      const bad = simulate(machine, { ...item, hnId: 7, problem }, [], { at: 5 })
+      const { machine } = yield* loadItemWorkflow(readDefinition("upload-item.json"))
+      const bad = simulate(machine, { ...item, itemId: "7", problem }, [], { at: 5 })
       expect(bad.path).toEqual(["ingested", "failed"])
-      expect(bad.state).toEqual({ _tag: "failed", entity: { ...item, hnId: 7, problem, failedAt: 5 } })
-      const second = simulate(machine, { ...item, hnId: 7, type: "job", duplicateOf: 2 }, [])
+      expect(bad.state).toEqual({ _tag: "failed", entity: { ...item, itemId: "7", problem, failedAt: 5 } })
+      const second = simulate(machine, { ...item, itemId: "7", duplicateOf: 2 }, [])
       expect(second.path).toEqual(["ingested", "validated", "failed"])
       expect(second.state.entity.problem).toEqual({ reason: "duplicate", message: "item 2 of the batch has the same id 7" })
     }),
@@ -159,12 +159,12 @@ describe("hn-item.json", () => {
 
   it.effect("a failed one that is tried again begins with what it is given then", () =>
     Effect.gen(function* () {
-      const { machine, trigger } = yield* loadItemWorkflow(readDefinition("hn-item.json"))
-      const again = trigger("retry_item", { argument: { hnId: 7, problem } })
-      const corrected = trigger("retry_item", { argument: { hnId: 7, type: "story" } })
+      const { machine, trigger } = yield* loadItemWorkflow(readDefinition("upload-item.json"))
+      const again = trigger("retry_item", { argument: { itemId: "7", problem } })
+      const corrected = trigger("retry_item", { argument: { itemId: "7" } })
       const { state, path } = simulate(machine, { ...item, problem }, [again, corrected])
       expect(path).toEqual(["ingested", "failed", "ingested", "failed", "ingested", "validated", "stored"])
-      expect(state.entity).toMatchObject({ hnId: 7, type: "story", attempts: 3 })
+      expect(state.entity).toMatchObject({ itemId: "7", attempts: 3 })
       expect(state.entity.problem).toBeUndefined()
     }),
   )

@@ -1,4 +1,5 @@
 /** Uploads as their users see them, on SQLite and on PostgreSQL. */
+
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
@@ -9,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { writeItemFile } from "../src/generate/index.ts"
+import { Posts } from "../src/generate/Post.ts"
 import { loadItemWorkflow, type Notice, readDefinition, type SharedFiles, Uploads } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk, story } from "./support/Desk.ts"
@@ -17,8 +19,7 @@ const bad = {
   not_json: 0.01,
   not_an_object: 0.01,
   missing_id: 0.01,
-  missing_type: 0.02,
-  unknown_type: 0.01,
+  missing_field: 0.02,
   invalid_field: 0.01,
   duplicate: 0.02,
 }
@@ -56,10 +57,11 @@ describe.each(databases)("$name", (database) => {
   it.effect("a file of good items is completed, each an instance and a row, with its counts and its hash", () =>
     Effect.gen(function* () {
       const { file, run } = yield* makeDesk(database)
-      const path = file("items.json", [story(1), story(2, { type: "comment", text: "yes" }), { hnId: 3, type: "job" }])
+      const path = file("items.json", [story(1), story(2, { type: "comment", text: "yes" }), { id: 3, type: "job" }])
       yield* run(
         Effect.gen(function* () {
           const uploads = yield* Uploads
+          const posts = uploads.of(Posts)
           const started = yield* uploads.start(path)
           expect(started).toMatchObject({ isResting: false, batch: { fileName: "items.json", filePath: path } })
           const status = yield* uploads.finished(started.batchId)
@@ -82,20 +84,21 @@ describe.each(databases)("$name", (database) => {
             },
           })
           const engine = yield* Engine
-          const { machine } = yield* loadItemWorkflow(readDefinition("hn-item.json"))
+          const { machine } = yield* loadItemWorkflow(readDefinition("upload-item.json"))
           expect(yield* engine.count(machine)).toEqual(new Map([["stored", 3]]))
           const { items } = yield* uploads.items(started.batchId)
           const instance = Option.getOrThrow(yield* engine.get(machine, items[2]?.instanceId ?? ""))
           expect(yield* instance.state).toMatchObject({
             _tag: "stored",
-            entity: { hnId: 3, type: "job", batchId: started.batchId, itemIndex: 2, sourceType: "BULK_UPLOAD", attempts: 1 },
+            entity: { itemId: "3", batchId: started.batchId, itemIndex: 2, sourceType: "BULK_UPLOAD", attempts: 1 },
           })
-          expect(Option.getOrThrow(yield* uploads.item(2))).toEqual({
-            item: { hnId: 2, type: "comment", by: "ada", time: 1_700_000_002, title: "Story 2", text: "yes" },
+          expect(Option.getOrThrow(yield* posts.item(2))).toEqual({
+            id: "2",
+            item: { id: 2, type: "comment", by: "ada", time: 1_700_000_002, title: "Story 2", text: "yes" },
             batchId: started.batchId,
             index: 1,
           })
-          expect(yield* uploads.item(99)).toEqual(Option.none())
+          expect(yield* posts.item(99)).toEqual(Option.none())
         }),
       )
     }),

@@ -1,10 +1,12 @@
 /** The same file again, and failed items again. */
+
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
+import { Posts } from "../src/generate/Post.ts"
 import { Uploads } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk, story } from "./support/Desk.ts"
@@ -18,6 +20,7 @@ describe.each(databases)("$name", (database) => {
       yield* run(
         Effect.gen(function* () {
           const uploads = yield* Uploads
+          const posts = uploads.of(Posts)
           const { batchId } = yield* uploads.start(first)
           yield* uploads.finished(batchId)
           const refused = yield* Effect.flip(uploads.start(second))
@@ -26,7 +29,7 @@ describe.each(databases)("$name", (database) => {
           const again = yield* uploads.start(second, { force: true })
           expect((yield* uploads.finished(again.batchId)).items).toMatchObject({ stored: 2 })
           // Uploaded again, an item is replaced; it is there once.
-          expect((yield* uploads.search({})).items.map(({ batchId, item }) => [batchId, item.hnId])).toEqual([
+          expect((yield* posts.search({})).items.map(({ batchId, item }) => [batchId, item.id])).toEqual([
             [again.batchId, 2],
             [again.batchId, 1],
           ])
@@ -48,11 +51,12 @@ describe.each(databases)("$name", (database) => {
       yield* run(
         Effect.gen(function* () {
           const uploads = yield* Uploads
+          const posts = uploads.of(Posts)
           for (const path of [first, between, mixed]) {
             const { batchId } = yield* uploads.start(path)
             expect((yield* uploads.finished(batchId)).state).toBe("completed")
           }
-          const idsOf = (text: string) => Effect.map(uploads.search({ text }), ({ items }) => items.map(({ item }) => item.hnId))
+          const idsOf = (text: string) => Effect.map(posts.search({ text }), ({ items }) => items.map(({ item }) => item.id))
           expect(yield* idsOf("story")).toEqual([9, 7, 4, 3, 1])
           expect(yield* idsOf("replaced")).toEqual([5])
         }),
@@ -97,7 +101,7 @@ describe.each(databases)("$name", (database) => {
             ["died-1", md5(path)],
             ["died-2", md5(other)],
           ]) {
-            yield* sql`insert into ${table} (batch_id, file_name, md5, original, created_at, updated_at) values (${batchId}, 'x', ${hash}, ${original}, 0, 0)`
+            yield* sql`insert into ${table} (batch_id, kind, file_name, md5, original, created_at, updated_at) values (${batchId}, 'Posts', 'x', ${hash}, ${original}, 0, 0)`
           }
           const taken = yield* uploads.start(path)
           expect(taken.batchId).toBe("died-1")
@@ -117,6 +121,7 @@ describe.each(databases)("$name", (database) => {
       yield* run(
         Effect.gen(function* () {
           const uploads = yield* Uploads
+          const posts = uploads.of(Posts)
           const { batchId } = yield* uploads.start(path)
           expect(yield* uploads.finished(batchId)).toMatchObject({ state: "partially_completed", items: { stored: 2, failed: 3 } })
           yield* uploads.correct(batchId, 1, story(2, { title: "corrected" }))
@@ -137,7 +142,7 @@ describe.each(databases)("$name", (database) => {
             ["stored", 2],
             ["stored", 1],
           ])
-          expect(Option.getOrThrow(yield* uploads.item(2)).item.title).toBe("corrected")
+          expect(Option.getOrThrow(yield* posts.item(2)).item.title).toBe("corrected")
           yield* uploads.correct(batchId, 2, story(3))
           yield* uploads.retryFailed(batchId)
           expect(yield* uploads.finished(batchId)).toMatchObject({ state: "completed", items: { stored: 5, failed: 0 } })

@@ -1,4 +1,5 @@
 /** Uploads that a user cancels, and retries afterwards. */
+
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -6,6 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
+import { Posts } from "../src/generate/Post.ts"
 import { Uploads, type UploadsService } from "../src/index.ts"
 import { databases, uploadsLayer } from "./support/Databases.ts"
 import { makeDesk, story } from "./support/Desk.ts"
@@ -43,7 +45,7 @@ describe.each(databases)("$name", (database) => {
           expect(yield* idsIn(uploads, batchId, "processing")).toEqual([])
           const failed = yield* idsIn(uploads, batchId, "failed")
           expect(failed).toHaveLength(400)
-          expect(new Set(failed.map(({ problem }) => problem?.reason))).toEqual(new Set(["missing_type"]))
+          expect(new Set(failed.map(({ problem }) => problem?.reason))).toEqual(new Set(["missing_field"]))
           for (const { index } of failed) yield* uploads.correct(batchId, index, story(index + 1))
           yield* uploads.retryBatch(batchId)
           expect(yield* uploads.finished(batchId)).toMatchObject({ state: "completed", items: { stored: 800, failed: 0 } })
@@ -83,6 +85,7 @@ describe.each(databases)("$name", (database) => {
       yield* run(
         Effect.gen(function* () {
           const uploads = yield* Uploads
+          const posts = uploads.of(Posts)
           const { batchId } = yield* uploads.start(file("a.json", mixed(4)))
           yield* uploads.finished(batchId)
           yield* uploads.correct(batchId, 1, story(2, { title: "Corrected" }))
@@ -91,10 +94,10 @@ describe.each(databases)("$name", (database) => {
           yield* sql`update ${table} set state = 'processing' where state = 'failed'`
           yield* uploads.cancel(batchId, "a mistake")
           const [first] = yield* idsIn(uploads, batchId, "failed")
-          expect(first).toMatchObject({ index: 1, problem: { reason: "missing_type" }, correctedAt: expect.any(Number) })
+          expect(first).toMatchObject({ index: 1, problem: { reason: "missing_field" }, correctedAt: expect.any(Number) })
           yield* uploads.retryBatch(batchId)
           expect(yield* uploads.finished(batchId)).toMatchObject({ state: "partially_completed", items: { stored: 3, failed: 1 } })
-          expect(Option.getOrThrow(yield* uploads.item(2)).item.title).toBe("Corrected")
+          expect(Option.getOrThrow(yield* posts.item(2)).item.title).toBe("Corrected")
         }),
       )
     }),

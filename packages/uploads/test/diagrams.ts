@@ -26,12 +26,12 @@ const noWork: BatchWork = {
 /** The diagrams by file name, as they should be. */
 export const draw = Effect.gen(function* () {
   const { machine: batch } = yield* loadBatchWorkflow(readDefinition("upload-batch.json"), noWork)
-  const { machine: item } = yield* loadItemWorkflow(readDefinition("hn-item.json"))
+  const { machine: item } = yield* loadItemWorkflow(readDefinition("upload-item.json"))
   return new Map([
     ["UploadBatch.mmd", Mermaid.stateDiagram(batch)],
     ["UploadBatch.svg", yield* Svg.render(batch)],
-    ["HNItem.mmd", Mermaid.stateDiagram(item)],
-    ["HNItem.svg", yield* Svg.render(item)],
+    ["UploadItem.mmd", Mermaid.stateDiagram(item)],
+    ["UploadItem.svg", yield* Svg.render(item)],
   ])
 })
 

@@ -23,7 +23,7 @@ it.effect.each(sqlite)("$name: a disk that fills up while a batch extracts", (da
   Effect.gen(function* () {
     const { address, folder, run } = yield* makeDesk(database)
     const path = `${folder}/items.ndjson`
-    const { good } = yield* Effect.promise(() => writeItemFile(path, { items: 9000, layout: "lines", bad: { missing_type: 0.01 } }))
+    const { good } = yield* Effect.promise(() => writeItemFile(path, { items: 9000, layout: "lines", bad: { missing_field: 0.01 } }))
     yield* run(
       Effect.gen(function* () {
         const uploads = yield* Uploads

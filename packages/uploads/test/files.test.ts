@@ -4,6 +4,7 @@ import { gzipSync } from "node:zlib"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
+import { Posts } from "../src/generate/Post.ts"
 import { type BatchStatus, defaultLimits, Uploads, type UploadsOptions } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { type Desk, makeDesk, story } from "./support/Desk.ts"
@@ -133,7 +134,7 @@ describe.each(databases)("$name", (database) => {
         const { state, batch } = yield* outcome(desk, desk.file("poor.json", [{ id: 1 }, { id: 2 }, 3]))
         expect(state).toBe("failed")
         expect(batch.failure?.message).toBe(
-          "none of 3 items could be stored: 2 missing_type, such as item 0: it has no type; 1 not_an_object, such as item 2: it is a number, not an object",
+          "none of 3 items could be stored: 2 missing_field, such as item 0: type is missing; 1 not_an_object, such as item 2: it is a number, not an object",
         )
         expect(batch.failure).toMatchObject({ transition: "start_processing", stored: 0, failed: 3 })
       }),
@@ -194,16 +195,16 @@ describe.each(databases)("$name", (database) => {
       const { state, items, batch } = yield* outcome(desk, desk.file("hostile.ndjson", lines))
       expect([state, items.stored, items.failed]).toEqual(["partially_completed", 2, hostile.length])
       expect(batch.errorSummary?.total).toBe(hostile.length)
-      const stored = yield* desk.run(Effect.flatMap(Uploads, (uploads) => uploads.item(Number.MAX_SAFE_INTEGER)))
-      expect(stored).toMatchObject({ value: { item: { hnId: Number.MAX_SAFE_INTEGER } } })
+      const stored = yield* desk.run(Effect.flatMap(Uploads, (uploads) => uploads.of(Posts).item(Number.MAX_SAFE_INTEGER)))
+      expect(stored).toMatchObject({ value: { item: { id: Number.MAX_SAFE_INTEGER } } })
     }),
   )
 
   it.effect("what a check of your own says can be as long, and of any characters, as it likes", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
-      const check = ({ hnId }: { readonly hnId: number }) => (hnId === 2 ? `x\u0000\ud800${"🚀".repeat(400)}` : undefined)
-      const { state, items } = yield* outcome(desk, desk.file("a.json", [story(1), story(2)]), { check })
+      const check = ({ id }: { readonly id: number }) => (id === 2 ? `x\u0000\ud800${"🚀".repeat(400)}` : undefined)
+      const { state, items } = yield* outcome(desk, desk.file("a.json", [story(1), story(2)]), { uploads: [Posts.with({ check })] })
       expect([state, items.stored, items.failed]).toEqual(["partially_completed", 1, 1])
     }),
   )

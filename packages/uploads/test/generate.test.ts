@@ -1,17 +1,11 @@
 import { describe, expect, it } from "@effect/vitest"
 import { type BadKind, generateItems, generateText } from "../src/generate/index.ts"
-import { readItem } from "../src/index.ts"
+import { Posts } from "../src/generate/Post.ts"
+import { readContent } from "../src/kind/ReadContent.ts"
 
-const kinds: ReadonlyArray<BadKind> = [
-  "not_json",
-  "not_an_object",
-  "not_text",
-  "missing_id",
-  "invalid_id",
-  "missing_type",
-  "unknown_type",
-  "invalid_field",
-]
+const readPost = (text: string) => readContent(text, Posts.kind)
+
+const kinds: ReadonlyArray<BadKind> = ["not_json", "not_an_object", "missing_id", "invalid_id", "missing_field", "invalid_field"]
 
 describe("generated items", () => {
   it("are the same for the same seed, and others for another", () => {
@@ -20,7 +14,7 @@ describe("generated items", () => {
     expect(texts(5)).not.toEqual(texts(6))
   })
 
-  it("look like those of the site: every type, deleted and dead ones, markup, other scripts, rising ids", () => {
+  it("look like those of a forum: every type, deleted and dead ones, markup, other scripts, rising ids", () => {
     const items = [...generateItems({ items: 20_000 })].map(({ text }) => JSON.parse(text))
     const share = (is: (item: Record<string, unknown>) => boolean) => items.filter(is).length / items.length
     for (const [type, least, most] of [
@@ -50,18 +44,18 @@ describe("generated items", () => {
   it.each(kinds)("%s is what reading finds", (kind) => {
     for (const { text, bad } of generateItems({ items: 100, bad: { [kind]: 1 } })) {
       expect(bad).toBe(kind)
-      expect(readItem(text)).toMatchObject({ _tag: "Bad", problem: { reason: kind } })
+      expect(readPost(text)).toMatchObject({ _tag: "Bad", problem: { reason: kind } })
     }
   })
 
   it("good ones are good, duplicates repeat an id before them, and shares are kept", () => {
-    const seen = new Set<number>()
+    const seen = new Set<string>()
     let duplicates = 0
     for (const { text, bad } of generateItems({ items: 5000, bad: { duplicate: 0.1 } })) {
-      const read = readItem(text)
+      const read = readPost(text)
       if (read._tag !== "Good") throw new Error(`${text}: ${read.problem.message}`)
-      expect(seen.has(read.item.hnId)).toBe(bad === "duplicate")
-      seen.add(read.item.hnId)
+      expect(seen.has(read.content.id)).toBe(bad === "duplicate")
+      seen.add(read.content.id)
       if (bad === "duplicate") duplicates++
     }
     expect(duplicates).toBeGreaterThan(400)

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest"
-import { Chance } from "../src/generate/GeneratedItem.ts"
+import { Chance } from "../src/generate/GeneratedPost.ts"
 import { wordsOf } from "../src/store/SearchText.ts"
 import { indexedWords } from "../src/store/sqlite/SqliteDialect.ts"
 

@@ -1,7 +1,9 @@
 /** Words and phrases of long items are found, on both databases. */
+
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { Posts } from "../src/generate/Post.ts"
 import { defineUpload, Uploads, type UploadsOptions } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk, story } from "./support/Desk.ts"
@@ -16,7 +18,7 @@ const Pages = defineUpload({
 const repeated = (count: number, word: (index: number) => string) => Array.from({ length: count }, (_, index) => word(index)).join(" ")
 
 describe.each(databases)("$name", (database) => {
-  /** Uploads one text as an item of a kind and as one of Hacker News; gives the searches that find it. */
+  /** Uploads one text as an item of a kind and as a post; gives the searches that find it. */
   const finding = (text: string, searches: ReadonlyArray<string>, options: UploadsOptions = {}) =>
     Effect.gen(function* () {
       const { file, run } = yield* makeDesk(database)
@@ -30,18 +32,18 @@ describe.each(databases)("$name", (database) => {
             story(7, { title: "", text }),
             ...others.map((other, index) => story(index + 1, { title: other })),
           ])
-          for (const { batchId } of [yield* pages.start(path), yield* service.start(newsPath, { kind: "HackerNews" })])
+          for (const { batchId } of [yield* pages.start(path), yield* service.start(newsPath, { kind: "Posts" })])
             expect((yield* service.finished(batchId)).state).toBe("completed")
           const isFound = (search: string) =>
             Effect.gen(function* () {
               const page = (yield* pages.search({ text: search })).items.some(({ id }) => id === "long")
-              const news = (yield* service.search({ text: search })).items.some(({ item }) => item.hnId === 7)
-              expect(news, `${search.slice(0, 80)} in Hacker News`).toBe(page)
+              const news = (yield* service.of(Posts).search({ text: search })).items.some(({ item }) => item.id === 7)
+              expect(news, `${search.slice(0, 80)} in posts`).toBe(page)
               return page
             })
           return yield* Effect.filter(searches, isFound)
         }),
-        { uploads: [Pages], ...options },
+        { uploads: [Pages, Posts], ...options },
       )
     })
 

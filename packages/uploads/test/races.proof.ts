@@ -1,4 +1,5 @@
 /** Several who do the same at once, and work that was cut off between two of its steps. */
+
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { Engine } from "@detent/durable"
@@ -9,8 +10,9 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
 import { writeItemFile } from "../src/generate/index.ts"
+import { Posts } from "../src/generate/Post.ts"
 import { loadItemWorkflow, readDefinition, Uploads } from "../src/index.ts"
-import { itemInstanceId } from "../src/item/HNItemEntity.ts"
+import { itemInstanceId } from "../src/item/ItemEntity.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk, story } from "./support/Desk.ts"
 
@@ -143,7 +145,7 @@ describe.each(databases)("$name", (database) => {
           const table = sql.literal(database.name === "SQLite" ? "detent_upload_batches" : "detent.upload_batches")
           const flag = database.name === "SQLite" ? 0 : false
           const md5 = first.batch.fileMd5Hash
-          yield* sql`insert into ${table} (batch_id, file_name, md5, original, created_at, updated_at) values ('b', 'x', ${md5}, ${flag}, 0, 0)`
+          yield* sql`insert into ${table} (batch_id, kind, file_name, md5, original, created_at, updated_at) values ('b', 'Posts', 'x', ${md5}, ${flag}, 0, 0)`
           yield* uploads.receive(sent([story(1)]), { fileName: "a.json", batchId: "b" })
           expect((yield* uploads.finished("b")).items).toMatchObject({ stored: 1 })
           expect(yield* Effect.flip(uploads.receive(sent([story(1)]), { fileName: "a.json", batchId: "b" }))).toMatchObject({
@@ -167,7 +169,7 @@ describe.each(databases)("$name", (database) => {
           const both = yield* Effect.all([finishing, finishing, finishing], { concurrency: "unbounded" })
           expect(new Set(both.map(({ batchId }) => batchId)).size).toBe(3)
           for (const { items } of both) expect(items).toEqual(both[0]?.items)
-          const table = database.name === "SQLite" ? "detent_items" : "detent.items"
+          const table = database.name === "SQLite" ? "detent_upload_items" : "detent.upload_items"
           const sql = yield* SqlClient
           const [count] = yield* sql.unsafe<{ readonly count: number | bigint }>(`select count(*) as count from ${table}`)
           expect(Number(count?.count)).toBe(both[0]?.items.stored)
@@ -177,9 +179,9 @@ describe.each(databases)("$name", (database) => {
   )
 
   /** The instance of an item decides as in a retry that was cut off before it was entered. */
-  const decideOnly = (batchId: string, index: number, reading: { readonly hnId: number; readonly type: string }) =>
+  const decideOnly = (batchId: string, index: number, reading: { readonly itemId: string }) =>
     Effect.gen(function* () {
-      const { machine, trigger } = yield* loadItemWorkflow(readDefinition("hn-item.json"))
+      const { machine, trigger } = yield* loadItemWorkflow(readDefinition("upload-item.json"))
       const engine = yield* Engine
       const instance = Option.getOrThrow(yield* engine.get(machine, itemInstanceId(batchId, index)))
       yield* instance.send(trigger("retry_item", { argument: reading }))
@@ -190,18 +192,19 @@ describe.each(databases)("$name", (database) => {
     Effect.gen(function* () {
       const { file, run } = yield* makeDesk(database)
       let checked = 0
-      const check = ({ hnId }: { readonly hnId: number }) => (hnId === 2 ? `refused for the ${++checked}th time` : undefined)
+      const check = ({ id }: { readonly id: number }) => (id === 2 ? `refused for the ${++checked}th time` : undefined)
       yield* run(
         Effect.gen(function* () {
           const uploads = yield* Uploads
+          const posts = uploads.of(Posts)
           const { batchId } = yield* uploads.start(file("a.json", [story(1), story(2)]))
           expect(yield* uploads.finished(batchId)).toMatchObject({ items: { stored: 1, failed: 1 } })
-          yield* decideOnly(batchId, 1, { hnId: 2, type: "story" })
+          yield* decideOnly(batchId, 1, { itemId: "2" })
           yield* uploads.retryFailed(batchId)
           expect(yield* uploads.finished(batchId)).toMatchObject({ state: "completed", items: { stored: 2, failed: 0 } })
-          expect(Option.getOrThrow(yield* uploads.item(2)).item.title).toBe("Story 2")
+          expect(Option.getOrThrow(yield* posts.item(2)).item.title).toBe("Story 2")
         }),
-        { check },
+        { uploads: [Posts.with({ check })] },
       )
     }),
   )
@@ -212,15 +215,16 @@ describe.each(databases)("$name", (database) => {
       yield* run(
         Effect.gen(function* () {
           const uploads = yield* Uploads
+          const posts = uploads.of(Posts)
           const { batchId } = yield* uploads.start(file("a.json", [story(1), {}, {}]))
           yield* uploads.finished(batchId)
           for (const index of [1, 2]) yield* uploads.correct(batchId, index, story(7, { title: `seven ${index}` }))
-          yield* decideOnly(batchId, 2, { hnId: 7, type: "story" })
+          yield* decideOnly(batchId, 2, { itemId: "7" })
           yield* uploads.retryFailed(batchId)
           const second = yield* uploads.finished(batchId)
           expect(second).toMatchObject({ state: "partially_completed", items: { stored: 2, failed: 1 } })
           expect(second.batch.errorSummary?.groups).toMatchObject([{ reason: "duplicate", examples: [{ index: 2 }] }])
-          expect(Option.getOrThrow(yield* uploads.item(7)).item.title).toBe("seven 1")
+          expect(Option.getOrThrow(yield* posts.item(7)).item.title).toBe("seven 1")
           yield* uploads.correct(batchId, 2, story(8))
           yield* uploads.retryFailed(batchId)
           expect(yield* uploads.finished(batchId)).toMatchObject({ state: "completed", items: { stored: 3, failed: 0 } })

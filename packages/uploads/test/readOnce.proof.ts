@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { writeItemFile } from "../src/generate/index.ts"
+import { Posts } from "../src/generate/Post.ts"
 import { Uploads } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk } from "./support/Desk.ts"
@@ -41,10 +42,14 @@ describe.each(databases)("$name", (database) => {
           }),
           {
             keptBytes,
-            check: () => {
-              checked++
-              return undefined
-            },
+            uploads: [
+              Posts.with({
+                check: () => {
+                  checked++
+                  return undefined
+                },
+              }),
+            ],
           },
         )
       }

@@ -1,10 +1,12 @@
 /** What goes wrong around a batch: requests, checks, databases, files that vanish. The errors, and how it continues. */
+
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import { writeItemFile } from "../src/generate/index.ts"
+import { Posts } from "../src/generate/Post.ts"
 import { Uploads } from "../src/index.ts"
 import { breaking, hurrying } from "./support/Breaking.ts"
 import { databases } from "./support/Databases.ts"
@@ -72,7 +74,7 @@ describe.each(databases)("$name", (database) => {
           yield* uploads.retryFailed(batchId)
           expect(yield* uploads.finished(batchId)).toMatchObject({ state: "completed", items: { stored: 3, failed: 0 } })
         }),
-        { check },
+        { uploads: [Posts.with({ check })] },
       )
     }),
   )
@@ -94,7 +96,7 @@ describe.each(databases)("$name", (database) => {
             batch: { itemsErrored: 0 },
           })
         }),
-        { check: () => (away ? "the service that checks is away" : undefined) },
+        { uploads: [Posts.with({ check: () => (away ? "the service that checks is away" : undefined) })] },
       )
     }),
   )
@@ -229,6 +231,7 @@ describe.each(databases)("$name", (database) => {
       yield* desk.run(
         Effect.gen(function* () {
           const uploads = yield* Uploads
+          const posts = uploads.of(Posts)
           yield* beginHalf("b", path)
           const before = readFileSync(path)
           // As long as it was, and still JSON: nothing but the time of writing tells.
@@ -238,7 +241,9 @@ describe.each(databases)("$name", (database) => {
           yield* repair
           const changed = yield* hurrying(uploads.finished("b"))
           expect(changed.batch.failure?.message).toContain("items.json has changed: it was written to since it was validated")
-          expect((yield* uploads.search({ type: "pollopt", text: "the" })).items.every(({ item }) => item.poll !== undefined)).toBe(true)
+          expect(
+            (yield* posts.search({ where: { type: "pollopt" }, text: "the" })).items.every(({ item }) => item.poll !== undefined),
+          ).toBe(true)
           writeFileSync(path, before)
           yield* uploads.retryBatch("b")
           expect(yield* hurrying(uploads.finished("b"))).toMatchObject({ state: "completed", items: { stored: 6000, failed: 0 } })

@@ -80,7 +80,7 @@ export const loadConfig = (file: string): Effect.Effect<Config, ConfigRefused> =
 const readByWorkers = (config: Config, module: string): Config => {
   if (config.uploads === undefined) return config
   const uploads = config.uploads.map((one) =>
-    one === "hacker-news" ? one : { ...one, kind: { ...one.kind, module: one.kind.module ?? module } },
+    one === "items" ? one : { ...one, kind: { ...one.kind, module: one.kind.module ?? module } },
   )
   return { ...config, uploads }
 }

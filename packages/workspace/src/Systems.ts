@@ -25,7 +25,7 @@ export interface SystemsService {
 export const bulkMachine = "bulk"
 
 /** The machines of each system. Their instances show whether a workspace has data of the system. */
-export const machinesOfSystem = { knowledge: ["batch"], uploads: ["UploadBatch", "HNItem"] } as const satisfies Readonly<
+export const machinesOfSystem = { knowledge: ["batch"], uploads: ["UploadBatch", "UploadItem"] } as const satisfies Readonly<
   Record<SystemName, ReadonlyArray<string>>
 >
 

@@ -454,9 +454,9 @@ const runsTasks = (options: Opening): boolean => options.tasks ?? (options.role 
 
 const uploadsIn = ({ data, uploads, config }: Opening) =>
   Effect.gen(function* () {
-    const { Uploads, HackerNews } = yield* Effect.promise(() => import("@detent/uploads"))
-    const named = config?.uploads?.map((one) => (one === "hacker-news" ? HackerNews : one))
-    const kinds = named === undefined ? {} : { uploads: named, hackerNews: "if stored" as const }
+    const { Uploads, Items } = yield* Effect.promise(() => import("@detent/uploads"))
+    const named = config?.uploads?.map((one) => (one === "items" ? Items : one))
+    const kinds = named === undefined ? {} : { uploads: named }
     const itemLimits = optional({ itemLimit: config?.limits?.uploadItem, maxItems: config?.limits?.uploadItems })
     const given = { ...kinds, ...itemLimits, ...uploads, folder: join(localFolderOf(data), "uploads") }
     if (!isBucketLocation(data)) return Uploads.layer(given)

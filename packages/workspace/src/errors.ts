@@ -182,7 +182,7 @@ export class StoredItemNotFound extends Schema.TaggedError<StoredItemNotFound>()
 export type SystemName = "knowledge" | "uploads"
 
 /** The setting that turns each system on. */
-const settingOf: Readonly<Record<SystemName, string>> = { knowledge: "knowledge: {}", uploads: 'uploads: ["hacker-news"]' }
+const settingOf: Readonly<Record<SystemName, string>> = { knowledge: "knowledge: {}", uploads: 'uploads: ["items"]' }
 
 /** The caller asked for a batch, a graph or an upload in a workspace where that system is off. */
 export class SystemOff extends Schema.TaggedError<SystemOff>()("SystemOff", { system: Schema.Literals(["knowledge", "uploads"]) }) {

@@ -62,11 +62,11 @@ describe("detent.config", () => {
       const path = yield* folder
       const file = join(path, "detent.config.mjs")
       const upload = "{ name: 'Notes', fields: [], kind: { name: 'Notes', machine: 'NotesItem' } }"
-      yield* Effect.promise(() => writeFile(file, `export default { uploads: ["hacker-news", ${upload}] }`))
+      yield* Effect.promise(() => writeFile(file, `export default { uploads: ["items", ${upload}] }`))
       const { uploads = [] } = yield* readConfig(path)
       assert.deepStrictEqual(
-        uploads.map((one) => (one === "hacker-news" ? one : one.kind.module)),
-        ["hacker-news", pathToFileURL(file).href],
+        uploads.map((one) => (one === "items" ? one : one.kind.module)),
+        ["items", pathToFileURL(file).href],
       )
     }),
   )
@@ -95,7 +95,7 @@ describe("detent.config", () => {
       ": knowledge.tasks.endpoint is missing; the README",
     ],
     ["export default { knowledge: { budget: { costs: 5 } } }", "knowledge.budget.costs is not known; did you mean cost?"],
-    ["export default { uploads: ['hackernews'] }", 'uploads.0: Expected "hacker-news", or an upload made with defineUpload'],
+    ["export default { uploads: ['itmes'] }", 'uploads.0: Expected "items", or an upload made with defineUpload'],
     ["export default { uploads: [] }", "uploads.0 is missing"],
     ["export default { limits: { http: { bodyByte: 1 } } }", "limits.http.bodyByte is not known; did you mean bodyBytes?"],
     ["export default { limits: { http: { stopTimeout: 'soon' } } }", "limits.http.stopTimeout: Expected a duration above zero"],
@@ -161,7 +161,7 @@ export const refusedByTypes = () => [
   // @ts-expect-error: an extractor without a model.
   defineConfig({ knowledge: { extractor: "openai" } }),
   // @ts-expect-error: an item type that does not exist.
-  defineConfig({ uploads: ["hackernews"] }),
+  defineConfig({ uploads: ["itmes"] }),
   // @ts-expect-error: a layer that needs a service no workspace provides.
   // @effect-diagnostics-next-line missingLayerContext:off
   defineConfig({ layers: Layer.effectDiscard(Bell) }),
@@ -454,7 +454,7 @@ describe("systems", () => {
         const knowledge = yield* Effect.flip(Layer.build(Systems.knowledge))
         assert.strictEqual(knowledge.message, "knowledge is off; add `knowledge: {}` to detent.config.ts")
         const uploads = yield* Effect.flip(Layer.build(Systems.uploads))
-        assert.strictEqual(uploads.message, 'uploads are off; add `uploads: ["hacker-news"]` to detent.config.ts')
+        assert.strictEqual(uploads.message, 'uploads are off; add `uploads: ["items"]` to detent.config.ts')
       }).pipe(Effect.provide(open))
     }),
   )
@@ -464,17 +464,17 @@ describe("systems", () => {
       const [one, other] = [yield* folder, yield* folder]
       const knowing = Workspace.open({ data: one, role: "work", config: defineConfig({ knowledge: {} }) })
       assert.deepStrictEqual(yield* Effect.provide(names, knowing), ["batch", "workflow/extraction"])
-      const uploading = Workspace.open({ data: other, role: "work", config: defineConfig({ uploads: ["hacker-news"] }) })
-      assert.deepStrictEqual(yield* Effect.provide(names, uploading), ["HNItem", "UploadBatch"])
+      const uploading = Workspace.open({ data: other, role: "work", config: defineConfig({ uploads: ["items"] }) })
+      assert.deepStrictEqual(yield* Effect.provide(names, uploading), ["UploadBatch", "UploadItem"])
     }),
   )
 
-  it.live("have the item types of the configuration, and Hacker News where it is named", () =>
+  it.live("have the item types of the configuration, and the built-in one where it is named", () =>
     Effect.gen(function* () {
       const Products = defineUpload({ name: "Products", schema: Schema.Struct({ sku: Schema.String }), id: "sku" })
       const open = Workspace.open({ data: yield* folder, role: "work", config: defineConfig({ uploads: [Products] }) })
       yield* Effect.gen(function* () {
-        assert.deepStrictEqual(yield* names, ["ProductsItem", "UploadBatch"])
+        assert.deepStrictEqual(yield* names, ["UploadBatch", "UploadItem"])
         const { kinds } = yield* Effect.provide(Uploads, Systems.uploads)
         assert.deepStrictEqual(
           kinds.map(({ name, isDefault }) => [name, isDefault]),
@@ -495,13 +495,13 @@ describe("systems", () => {
         const { batchId } = yield* uploads.start(file)
         yield* uploads.finished(batchId)
       }).pipe(Effect.provide(Workspace.open({ data, role: "work", uploads: {} })))
-      assert.deepStrictEqual(yield* Effect.provide(names, Workspace.open({ data, role: "observe" })), ["HNItem", "UploadBatch"])
+      assert.deepStrictEqual(yield* Effect.provide(names, Workspace.open({ data, role: "observe" })), ["UploadBatch", "UploadItem"])
       // A configuration decides for itself.
       const config = defineConfig({ machines: [Tally] })
       assert.deepStrictEqual(yield* Effect.provide(names, Workspace.open({ data, role: "observe", config })), ["tally"])
       // A caller that asks for a system by name gets what is stored.
       const asking = Workspace.open({ data, role: "observe", config, asked: ["uploads", "knowledge"] })
-      assert.deepStrictEqual(yield* Effect.provide(names, asking), ["HNItem", "UploadBatch", "tally"])
+      assert.deepStrictEqual(yield* Effect.provide(names, asking), ["UploadBatch", "UploadItem", "tally"])
     }),
   )
 })

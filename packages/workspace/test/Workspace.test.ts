@@ -46,7 +46,7 @@ describe("a workspace", () => {
       }).pipe(
         Effect.provide(Workspace.open({ data, role: "work", config: defineConfig({ machines: [Tally] }), knowledge: {}, uploads: {} })),
       )
-      assert.deepStrictEqual(names, ["HNItem", "UploadBatch", "batch", "bulk", "tally", "workflow/extraction"])
+      assert.deepStrictEqual(names, ["UploadBatch", "UploadItem", "batch", "bulk", "tally", "workflow/extraction"])
       assert.isTrue(existsSync(join(data, "detent.db")))
     }),
   )

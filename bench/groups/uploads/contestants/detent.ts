@@ -4,6 +4,7 @@ import "effect/schema/SchemaJITCompiler/enable"
 import { Engine } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import { Uploads } from "@detent/uploads"
+import { Posts } from "@detent/uploads/generate"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
@@ -13,7 +14,7 @@ import { measured } from "./measured.ts"
 const [, , file = "", database = "", count = "0"] = process.argv
 
 const runtime = ManagedRuntime.make(
-  Uploads.layer().pipe(
+  Uploads.layer({ uploads: [Posts] }).pipe(
     Layer.provide(Engine.layer()),
     Layer.provide(SqliteStore.layer({ filename: database })),
     Layer.provideMerge(Logger.layer([])),

@@ -1,4 +1,5 @@
 /** Writes the items of a file with nothing but SQL: node plain.ts FILE DATABASE COUNT. Prints its measurements. */
+import { hash } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { createInterface } from "node:readline"
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
@@ -19,30 +20,7 @@ await Effect.runPromise(
 const rowsPerStatement = 250
 const statementsPerTransaction = 8
 
-const columns =
-  "hn_id, type, author, time, text, url, title, score, kids, parent, descendants, deleted, dead, parts, poll, batch, item_index".split(", ")
-
 type Item = Readonly<Record<string, never>>
-
-const valuesOf = (item: Item, index: number): ReadonlyArray<SQLInputValue> => [
-  item["id"] ?? null,
-  item["type"] ?? null,
-  item["by"] ?? null,
-  item["time"] ?? 0,
-  item["text"] ?? null,
-  item["url"] ?? null,
-  item["title"] ?? null,
-  item["score"] ?? null,
-  item["kids"] === undefined ? null : JSON.stringify(item["kids"]),
-  item["parent"] ?? null,
-  item["descendants"] ?? null,
-  item["deleted"] === undefined ? null : Number(item["deleted"]),
-  item["dead"] === undefined ? null : Number(item["dead"]),
-  item["parts"] === undefined ? null : JSON.stringify(item["parts"]),
-  item["poll"] ?? null,
-  1,
-  index,
-]
 
 const database = new DatabaseSync(filename)
 database.exec("pragma journal_mode = wal; pragma synchronous = full")
@@ -50,17 +28,25 @@ database.exec("pragma journal_mode = wal; pragma synchronous = full")
 const placeholders = (row: string, rows: number) => Array.from({ length: rows }, () => row).join(", ")
 const insertItems = (rows: number) =>
   database.prepare(
-    `insert into detent_items (${columns.join(", ")}) values ${placeholders(`(${columns.map(() => "?").join(", ")})`, rows)}`,
+    `insert into detent_upload_items (item, kind, id, time, content, batch, item_index)
+     values ${placeholders("(?, 'Posts', ?, ?, ?, 1, ?)", rows)}`,
   )
 const insertWords = (rows: number) =>
-  database.prepare(`insert into detent_items_search (rowid, words, author) values ${placeholders("(?, ?, ?)", rows)}`)
+  database.prepare(`insert into detent_upload_items_search (rowid, words, fields) values ${placeholders("(?, ?, ?)", rows)}`)
 const prepared = { items: insertItems(rowsPerStatement), words: insertWords(rowsPerStatement) }
+
+const token = (field: string, value: unknown): string => `f${hash("md5", JSON.stringify([field, String(value)]), "hex")}`
+
+const tokens = ({ type, by }: Item): string => `${token("type", type)} ${by === undefined ? "" : token("by", by)}`
 
 const write = (items: ReadonlyArray<Item>, first: number) => {
   const full = items.length === rowsPerStatement
-  const values = items.flatMap((item, index) => valuesOf(item, first + index))
+  const values = items.flatMap((item, index): ReadonlyArray<SQLInputValue> => {
+    const place = first + index
+    return [place + 1, String(item["id"]), item["time"] ?? 0, JSON.stringify(item), place]
+  })
   const words = items.flatMap(
-    (item): ReadonlyArray<SQLInputValue> => [item["id"] ?? null, `${item["title"] ?? ""} ${item["text"] ?? ""}`, item["by"] ?? ""],
+    (item, index): ReadonlyArray<SQLInputValue> => [first + index + 1, `${item["title"] ?? ""} ${item["text"] ?? ""}`, tokens(item)],
   )
   ;(full ? prepared.items : insertItems(items.length)).run(...values)
   ;(full ? prepared.words : insertWords(items.length)).run(...words)

@@ -1,5 +1,4 @@
 /** Bulk uploads of items of any kind: send a file, follow it, correct and retry failed items, search stored items. */
-import { HNItem, ItemType } from "@detent/uploads/HNItem"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -7,7 +6,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
 import { withFileParts } from "../contract/Answers.ts"
 import { IdempotencyHeaders, LiveHeaders } from "../contract/Headers.ts"
-import { Count, Limit, Millis, Opaque, pageOf, paging } from "../contract/Paging.ts"
+import { Count, Millis, Opaque, pageOf, paging } from "../contract/Paging.ts"
 import { problems } from "../contract/Problem.ts"
 
 export const UploadFailure = Schema.Struct({
@@ -66,8 +65,7 @@ export const UploadItem = Schema.Struct({
   index: Schema.Int,
   line: Schema.Int,
   state: ItemState,
-  hnId: Schema.optionalKey(Schema.Int),
-  /** The id of the item as text, for every kind. */
+  /** The id of the item as text, if it is known. */
   id: Schema.optionalKey(Schema.String),
   problem: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
   /** When a failed item was corrected that waits for a retry. */
@@ -112,8 +110,6 @@ export const StoredKindItem = Schema.Struct({
 
 /** Fields and their values, as a JSON object. */
 const Where = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])))
-
-export const FoundItem = Schema.Struct({ item: HNItem, batchId: Schema.String, index: Schema.Int })
 
 // The upload service limits the size of the file when it stores it.
 export const formLimits = { maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] } as const
@@ -234,20 +230,5 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       success: StoredKindItem,
       error,
     }).annotate(OpenApi.Summary, "Show a stored item of a kind"),
-    HttpApiEndpoint.get("search", "/api/v1/items", {
-      query: {
-        text: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
-        type: Schema.optionalKey(ItemType),
-        by: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
-        from: Schema.optionalKey(Count),
-        until: Schema.optionalKey(Count),
-        batchId: Schema.optionalKey(Schema.String),
-        limit: Limit,
-        afterTime: Schema.optionalKey(Count),
-        afterId: Schema.optionalKey(Count),
-      },
-      success: pageOf({ items: Schema.Array(FoundItem) }, Schema.Struct({ time: Schema.Int, hnId: Schema.Int })),
-      error,
-    }).annotate(OpenApi.Summary, "Search stored items"),
   )
   .annotate(OpenApi.Description, "Bulk uploads of items of any kind") {}

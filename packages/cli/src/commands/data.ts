@@ -45,7 +45,7 @@ const copy = command(
         return yield* new WrongUsage({ problem: "--to is missing", nextStep: "name an empty database: sqlite:PATH or postgres://…" })
       const from = input.from ?? databaseOf(input) ?? `sqlite:${join(data, "detent.db")}`
       const config = Option.getOrUndefined(yield* findConfig("."))
-      const uploads = config?.uploads?.filter((one) => one !== "hacker-news")
+      const uploads = config?.uploads?.filter((one) => one !== "items")
       const request = { from, to, data, toData, force, uploads }
       const { isResumed, tables, left, files } = yield* withProgress((onProgress) => operations.copy({ ...request, onProgress }))
       const opened = yield* openedInstances({ data: toData ?? data, database: to })

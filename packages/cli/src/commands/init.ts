@@ -183,7 +183,7 @@ const data: Readonly<Record<Template, (folder: string) => Promise<void>>> = {
       seed: 8,
       firstId: 100_000,
       layout: "lines",
-      bad: { missing_id: 0.02, unknown_type: 0.03 },
+      bad: { missing_id: 0.02, duplicate: 0.03 },
     })
   },
 }

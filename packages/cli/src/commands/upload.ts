@@ -2,7 +2,7 @@
 import { createReadStream, openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
 import { isBucketLocation } from "@detent/blobs/BucketLocation"
-import type { EntryState, ItemType, Uploads } from "@detent/uploads"
+import type { EntryState, Uploads } from "@detent/uploads"
 import { UploadComplete } from "@detent/workspace/errors"
 import * as operations from "@detent/workspace/operations/uploads"
 import { optional } from "@detent/workspace/optional"
@@ -25,9 +25,6 @@ import { keyOption, paging, upTo } from "./shared.ts"
 
 const { acting, observed, observing, working } = opening
 
-/** The built-in kind. Its search answers with columns of its own. */
-const hackerNews = "HackerNews"
-
 const upload = { name: "upload", summary: "the upload's id, as `detent upload list` shows it" } as const
 
 const run = command(
@@ -36,7 +33,8 @@ const run = command(
     summary: "upload a file of items (JSON, JSON lines, also gzip)",
     detail:
       "Valid items are stored, invalid items are refused with their reason. After a stop or kill, `detent upload retry` resumes it.\n" +
-      "The kind of its items is Hacker News, or an upload that detent.config.ts defines: `detent upload kinds` lists them.",
+      "The kind of its items is an upload that detent.config.ts defines: `detent upload kinds` lists them. Without a configuration, it is\n" +
+      "Items: objects with an id.",
     arguments: [{ name: "file", summary: "a local file", complete: "file" }],
     options: [
       { name: "kind", kind: "text", value: "NAME", summary: "the kind of its items. Default: the first upload of the configuration" },
@@ -314,7 +312,7 @@ const kinds = command(
     summary: "the kinds of uploads, and the fields that a search can use",
     arguments: [],
     options: [],
-    examples: [{ line: "detent upload kinds --json", says: "Hacker News, and the uploads of detent.config.ts" }],
+    examples: [{ line: "detent upload kinds --json", says: "the uploads of detent.config.ts; without a configuration, Items" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -457,7 +455,7 @@ const correct = command(
     options: [{ name: "with", kind: "text", value: "JSON", summary: "the complete item" }, keyOption],
     examples: [
       {
-        line: `detent upload correct batch-3f9c2a71b0d4e5f6 17 --with '{"id":8863,"type":"story","by":"dhouston","time":1175714200}'`,
+        line: `detent upload correct batch-3f9c2a71b0d4e5f6 17 --with '{"id":"lathe-7","brand":"Acme","price":12.5}'`,
         says: "then: detent upload retry",
       },
     ],
@@ -485,14 +483,6 @@ const search = command(
     summary: "search stored items by words and fields",
     arguments: [{ name: "text", summary: "words that the item contains", optional: true }],
     options: [
-      {
-        name: "type",
-        kind: "text",
-        value: "TYPE",
-        choices: ["job", "story", "comment", "poll", "pollopt"],
-        summary: "only items of this type; for HackerNews items only",
-      },
-      { name: "by", kind: "text", value: "AUTHOR", summary: "only items of this author; for HackerNews items only" },
       { name: "kind", kind: "text", value: "NAME", summary: "the kind of the items. Default: the first upload of the configuration" },
       { name: "where", kind: "text", value: "FIELD=VALUE", summary: "only items with this value; separate several with commas" },
       { name: "upload", kind: "text", value: "ID", summary: "only items of this upload" },
@@ -500,13 +490,13 @@ const search = command(
         name: "from",
         kind: "text",
         value: "N",
-        summary: "only items from this time on, in the unit of the items; for HackerNews in seconds since 1970",
+        summary: "only items from this time on, in the unit of the items",
       },
       { name: "until", kind: "text", value: "N", summary: "only items before this time" },
       ...paging,
     ],
     examples: [
-      { line: "detent upload search database --type story --limit 5", says: "the newest items first" },
+      { line: "detent upload search database --limit 5", says: "the newest items first" },
       { line: 'detent upload search "lathe -saw"', says: "items with the one word and without the other" },
       {
         line: "detent upload search lathe --kind Products --where brand=Acme",
@@ -516,19 +506,15 @@ const search = command(
   },
   (input) =>
     Effect.gen(function* () {
-      const kind = input.kind ?? (yield* defaultKind)
-      const isPlain = input.kind === undefined && input.where === undefined
-      return yield* isPlain && kind === hackerNews ? searchHackerNews(input) : searchKind(kind, input)
+      return yield* searchKind(input.kind ?? (yield* defaultKind), input)
     }).pipe(Effect.provide(observing(input))),
 )
 
 /** The kind of a file that `upload run` gets without `--kind`. */
-const defaultKind = Effect.map(operations.kinds, ({ kinds: known }) => known.find(({ isDefault }) => isDefault)?.name ?? hackerNews)
+const defaultKind = Effect.map(operations.kinds, ({ kinds: known }) => known.find(({ isDefault }) => isDefault)?.name ?? "Items")
 
 interface Search {
   readonly text: string | undefined
-  readonly type: ItemType | undefined
-  readonly by: string | undefined
   readonly where: string | undefined
   readonly upload: string | undefined
   readonly from: string | undefined
@@ -556,7 +542,7 @@ const searchKind = (kind: string, input: Search) =>
   Effect.gen(function* () {
     const output = yield* Output
     const { text, upload: batchId, after, limit } = input
-    const where = { ...optional({ type: input.type, by: input.by }), ...(yield* fieldsAsked(input.where)) }
+    const where = yield* fieldsAsked(input.where)
     const page = yield* operations.searchKind(kind, { ...optional({ text, batchId, after, ...(yield* period(input)) }), where, limit })
     yield* output.rows(
       page.items,
@@ -577,25 +563,6 @@ const fieldsAsked = (text: string | undefined): Effect.Effect<Readonly<Record<st
     : Effect.succeed(Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""])))
 }
 
-const searchHackerNews = (input: Search) =>
-  Effect.gen(function* () {
-    const output = yield* Output
-    const { text, type, by, upload: batchId, limit } = input
-    const after = yield* placeOf(input.after)
-    const page = yield* operations.search({ ...optional({ text, type, by, batchId, after, ...(yield* period(input)) }), limit })
-    yield* output.rows(
-      page.items,
-      [
-        { title: "HN ID", of: ({ item }) => String(item.hnId) },
-        { title: "TYPE", of: ({ item }) => item.type },
-        { title: "BY", of: ({ item }) => item.by ?? "" },
-        { title: "TITLE", of: ({ item }) => item.title ?? item.text ?? "" },
-      ],
-      `no stored item of ${hackerNews} fits`,
-    )
-    if (page.next !== undefined) yield* output.note(`more with --after ${page.next.time}-${page.next.hnId}`)
-  })
-
 const item = command(
   {
     name: "upload item",
@@ -605,7 +572,7 @@ const item = command(
       { name: "id", summary: "the item's id" },
     ],
     options: [],
-    examples: [{ line: "detent upload item HackerNews 8863", says: "the stored item; --json also shows its upload" }],
+    examples: [{ line: "detent upload item Products lathe-7", says: "the stored item; --json also shows its upload" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -615,18 +582,9 @@ const item = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** Decodes the cursor of a page of items. */
-const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: number; readonly hnId: number } | undefined, WrongUsage> => {
-  if (text === undefined) return Effect.succeed(undefined)
-  const [, time, hnId] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? []
-  return time === undefined || hnId === undefined
-    ? Effect.fail(notACursor(text))
-    : Effect.succeed({ time: Number(time), hnId: Number(hnId) })
-}
-
 export const noun = {
   name: "upload",
-  summary: "files of items: Hacker News, and the kinds of detent.config.ts",
+  summary: "files of items, of the kinds of detent.config.ts",
   system: "uploads",
 } as const
 

@@ -66,7 +66,7 @@ export const restore = command(
       const { data, from } = input
       if (from === undefined) return yield* new WrongUsage({ problem: "--from is missing", nextStep: "name the backup with --from" })
       const config = Option.getOrUndefined(yield* findConfig("."))
-      const uploads = config?.uploads?.filter((one) => one !== "hacker-news")
+      const uploads = config?.uploads?.filter((one) => one !== "items")
       const restored = yield* withProgress((onProgress) =>
         operations.restore({ from, database: databaseOf(input), data, uploads, onProgress }),
       )

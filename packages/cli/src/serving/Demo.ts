@@ -62,7 +62,7 @@ export const loadDemo = Effect.gen(function* () {
   const file = join(folder, "items.jsonl")
   yield* Effect.promise(async () => {
     mkdirSync(folder, { recursive: true })
-    await writeItemFile(file, { items: 2000, seed: 11, layout: "lines", bad: { missing_id: 0.005, unknown_type: 0.005 } })
+    await writeItemFile(file, { items: 2000, seed: 11, layout: "lines", bad: { missing_id: 0.005, duplicate: 0.005 } })
   })
   const { batchId } = yield* uploads.start(file, { force: false })
   yield* note(noteStyle.dim(`2000 items: detent upload show ${batchId}`))

@@ -27,7 +27,7 @@ export const uploadText = (view: UploadStatus, style: Style): string =>
   pairsText(
     [
       ["upload", view.batchId],
-      ["kind", view.kind === "HackerNews" ? undefined : view.kind],
+      ["kind", view.kind === "Items" ? undefined : view.kind],
       ["file", view.fileName],
       ["state", view.state, (text) => stateLooks(text, view.state, style)],
       ["items", `${view.items.stored} stored, ${view.items.failed} refused, ${view.items.waiting} waiting, ${view.items.total} in all`],

@@ -1,2 +1,2 @@
-/** What the `detent` command and the server know of this project: uploads of Hacker News items. */
-export default { uploads: ["hacker-news"] }
+/** What the `detent` command and the server know of this project: uploads of objects with an `id`. */
+export default { uploads: ["items"] }

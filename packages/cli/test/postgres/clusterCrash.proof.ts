@@ -235,10 +235,10 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const cwd = join(yield* Effect.promise(temporaryFolder), "news")
-      const config = `import { defineConfig } from "@detent/workspace/Config"\nexport default defineConfig({ machines: [], uploads: ["hacker-news"], ${clusterSetting} })\n`
+      const config = `import { defineConfig } from "@detent/workspace/Config"\nexport default defineConfig({ machines: [], uploads: ["items"], ${clusterSetting} })\n`
       yield* Effect.promise(() => project(cwd, config))
       const path = join(cwd, "items.ndjson")
-      const bad = { not_json: 0.01, missing_id: 0.01, missing_type: 0.02, duplicate: 0.02 }
+      const bad = { not_json: 0.01, missing_id: 0.03, duplicate: 0.02 }
       const { good } = yield* Effect.promise(() => writeItemFile(path, { items: 15_000, layout: "lines", bad, seed: 7 }))
       const env = { DETENT_DATABASE_URL: url, DETENT_CLUSTER_TOKEN: token }
       yield* withNodes({ cwd, env, url }, async ({ owner, query }) => {
@@ -257,12 +257,12 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
         await until(async () => ["completed", "partially_completed", "failed"].includes(String((await batch())?.["tag"])))
         assert.strictEqual((await batch())?.["tag"], "partially_completed")
         const [counted] = await query(`
-            select (select count(*)::integer from detent.items) as items,
-              (select count(distinct hn_id)::integer from detent.items) as "differentItems",
+            select (select count(*)::integer from detent.upload_items) as items,
+              (select count(distinct id)::integer from detent.upload_items) as "differentItems",
               (select count(*)::integer from detent.upload_entries) as entries,
               (select count(*)::integer from detent.upload_entries where state = 'stored') as stored,
-              (select count(*)::integer from detent.instances where machine = 'HNItem') as instances,
-              (select count(*)::integer from detent.instances where machine = 'HNItem' and tag = 'stored') as "storedInstances"`)
+              (select count(*)::integer from detent.instances where machine = 'UploadItem') as instances,
+              (select count(*)::integer from detent.instances where machine = 'UploadItem' and tag = 'stored') as "storedInstances"`)
         assert.deepStrictEqual(counted, {
           items: good,
           differentItems: good,

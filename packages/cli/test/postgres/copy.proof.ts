@@ -33,9 +33,9 @@ const succeeded = async (...args: ReadonlyArray<string>) => {
   return ended
 }
 
-/** A kind of items of the user, beside Hacker News. */
+/** A kind of items of the user, beside the built-in kind. */
 const withProducts = `import { defineUpload } from "@detent/uploads"
-${lampConfig("Schema.Int", ', knowledge: {}, uploads: ["hacker-news", Products]')}`.replace(
+${lampConfig("Schema.Int", ', knowledge: {}, uploads: ["items", Products]')}`.replace(
   "export default",
   `const Products = defineUpload({
   name: "Products",

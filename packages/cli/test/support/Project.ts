@@ -27,7 +27,7 @@ export const project = async (folder: string, config: string): Promise<void> => 
 }
 
 /** What turns knowledge and uploads on, after the machines of a configuration. */
-export const bothSystems = ', knowledge: {}, uploads: ["hacker-news"]'
+export const bothSystems = ', knowledge: {}, uploads: ["items"]'
 
 /** A lamp whose bill cannot be sent, and whose owner's pin must not be shown. `level` is what it takes to be switched on. */
 export const lampConfig = (level = "Schema.Int", settings = "") => `

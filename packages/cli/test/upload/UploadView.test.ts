@@ -9,7 +9,7 @@ const here = { data: ".detent", database: undefined }
 
 const status = (more: Partial<Status>): Status => ({
   batchId: "batch-1",
-  kind: "HackerNews",
+  kind: "Items",
   state: "completed",
   isResting: true,
   fileName: "items.jsonl",

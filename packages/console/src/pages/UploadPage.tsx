@@ -158,7 +158,7 @@ const rowsOf = ({ items }: { readonly items: ReadonlyArray<UploadItem> }) => ite
 
 const columns: ReadonlyArray<Column<UploadItem>> = [
   { title: "Line", width: "4.5rem", cell: ({ line }) => countText(line) },
-  { title: "Item", width: "minmax(5rem,1fr)", cell: ({ id, hnId }) => id ?? hnId ?? "no id" },
+  { title: "Item", width: "minmax(5rem,1fr)", cell: ({ id }) => id ?? "no id" },
   { title: "State", width: "6.5rem", cell: (item) => <ItemState item={item} /> },
   {
     title: "Problem",

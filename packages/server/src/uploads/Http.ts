@@ -10,14 +10,8 @@ import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
-import { badRequest } from "../serve/ProblemOf.ts"
 import { UploadFeed } from "./UploadFeed.ts"
 import { readFile } from "./UploadForm.ts"
-
-const halfCursor = badRequest(
-  "QueryInvalid",
-  "the query does not fit: afterTime and afterId are two parts of one cursor; pass both, from the next of the previous page, or none",
-)
 
 export const uploadHandlers = HttpApiBuilder.group(
   UploadPart,
@@ -66,10 +60,5 @@ export const uploadHandlers = HttpApiBuilder.group(
         operating(uploads.searchKind(params.kind, { ...query, limit })),
       )
       .handle("itemOfKind", ({ params: { kind, id } }) => operating(uploads.itemOfKind(kind, id)))
-      .handle("search", ({ query: { afterTime, afterId, ...query } }) => {
-        if (afterTime === undefined && afterId === undefined) return operating(uploads.search(query))
-        if (afterTime === undefined || afterId === undefined) return Effect.fail(halfCursor)
-        return operating(uploads.search({ ...query, after: { time: afterTime, hnId: afterId } }))
-      })
   }),
 )

@@ -234,14 +234,13 @@ describe("bad input", () => {
         `instances?state=${attack}`,
         `commands?queue=${attack}`,
         `commands?slot=${attack}&machine=${attack}&id=${attack}`,
-        `items?by=${attack}`,
-        `items?text=${attack}`,
+        `upload-kinds/Items/items?text=${attack}`,
       ]) {
         const answer = yield* request(`${url}/api/v1/${path}`)
         assert.strictEqual(answer.status, 200, path)
         assert.deepStrictEqual(Object.values(JSON.parse(answer.text)), [[]], path)
       }
-      assert.deepStrictEqual(problemOf(yield* request(`${url}/api/v1/items?batchId=${attack}`)), [404, "BatchNotFound"])
+      assert.deepStrictEqual(problemOf(yield* request(`${url}/api/v1/upload-kinds/Items/items?batchId=${attack}`)), [404, "BatchNotFound"])
       assert.deepStrictEqual(problemOf(yield* request(`${url}/api/v1/instances/tally/${attack}`)), [404, "InstanceNotFound"])
       const { instances: listed } = yield* client.instances.list({ query: { search: id } })
       assert.deepStrictEqual(

@@ -347,7 +347,7 @@ describe("hostile content", () => {
         }
         yield* Effect.sleep("100 millis")
       }
-      const { text } = yield* reading(`${second.url}/api/v1/items?text=close&limit=10`)
+      const { text } = yield* reading(`${second.url}/api/v1/upload-kinds/Items/items?text=close&limit=10`)
       assert.include(text, "tags that never close")
       yield* second.assertLive("uploaded items after a restart")
     }),

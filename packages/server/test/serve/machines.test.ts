@@ -10,7 +10,7 @@ describe("machines over HTTP", () => {
       const { machines } = yield* client.machines.list()
       assert.deepStrictEqual(
         machines.map(({ name }) => name),
-        ["HNItem", "UploadBatch", "batch", "tally", "workflow/extraction"],
+        ["UploadBatch", "UploadItem", "batch", "tally", "workflow/extraction"],
       )
       const tally = machines.find(({ name }) => name === "tally")
       assert.deepStrictEqual(tally?.counts, { Open: 1, Paused: 0, Closed: 0 })
@@ -18,7 +18,7 @@ describe("machines over HTTP", () => {
       assert.strictEqual(details.model?.name, "tally")
       assert.include(JSON.stringify(details.eventSchemas["Add"]), "integer")
 
-      for (const machine of ["tally", "batch", "UploadBatch", "HNItem"]) {
+      for (const machine of ["tally", "batch", "UploadBatch", "UploadItem"]) {
         const svg = yield* request(`${url}/api/v1/machines/${machine}/diagram/svg`)
         assert.deepStrictEqual([svg.status, svg.type], [200, "image/svg+xml"])
         assert.match(svg.text, /^<svg /)

@@ -224,7 +224,7 @@ describe("a request whose server was killed before its answer", () => {
       assert.strictEqual(corrected?.status, 204)
       const { body: end } = yield* ask(where)
       assert.deepInclude(end.items, { total: 2, stored: 2, failed: 0 })
-      assert.deepInclude(JSON.parse((yield* ask(item)).body.source), { hnId: 8864, title: "a file in the cloud" })
+      assert.deepInclude(JSON.parse((yield* ask(item)).body.source), { id: 8864, title: "a file in the cloud" })
       const otherItem = yield* ask(item, { ...json({ ...good, id: 8865 }, { "idempotency-key": "die-correct" }), method: "PUT" })
       assert.strictEqual(otherItem.status, 422)
     }),

@@ -34,7 +34,7 @@ describe("a server whose systems are off", () => {
         assert.strictEqual(status, 404, path)
         assert.include(text, "knowledge is off; add `knowledge: {}` to detent.config.ts, and restart the server")
       }
-      for (const path of ["/api/v1/uploads", "/api/v1/upload-kinds", "/api/v1/items"]) {
+      for (const path of ["/api/v1/uploads", "/api/v1/upload-kinds", "/api/v1/upload-kinds/Items/items"]) {
         const { status, text } = yield* request(`${url}${path}`)
         assert.strictEqual(status, 404, path)
         assert.include(text, "uploads are off; add")

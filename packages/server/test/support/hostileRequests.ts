@@ -49,7 +49,7 @@ const targets = (origin: string): ReadonlyArray<string> => [
   "/api/v1/session",
   "/api/v1/batch",
   "/api/v1/uploads?md5=x&kind=__proto__",
-  "/api/v1/items?text=%22",
+  "/api/v1/upload-kinds/Items/items?text=%22",
   "/activities/extraction",
   "/?token=secret",
 ]

@@ -11,7 +11,6 @@ export const ErrorGroup = Schema.Struct({
     Schema.Struct({
       index: Schema.Int,
       line: Schema.Int,
-      hnId: Schema.optionalKey(Schema.Int),
       id: Schema.optionalKey(Schema.String),
       message: Schema.String,
     }),
@@ -54,8 +53,8 @@ export type FailureReport = typeof FailureReport.Type
 
 export const UploadBatch = Schema.Struct({
   batchId: Schema.String,
-  /** The name of its upload definition. Absent: Hacker News. */
-  kind: Schema.optionalKey(Schema.String),
+  /** The name of its upload definition. */
+  kind: Schema.String,
   fileName: Schema.String,
   filePath: Schema.String,
   fileSize: Schema.optionalKey(Schema.Finite),
@@ -91,7 +90,7 @@ export type UploadBatch = typeof UploadBatch.Type
 /** The first entity of a batch. */
 export const newBatch = (file: {
   readonly batchId: string
-  readonly kind?: string
+  readonly kind: string
   readonly fileName: string
   readonly filePath: string
 }): UploadBatch => ({

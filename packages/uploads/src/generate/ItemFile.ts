@@ -4,7 +4,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
 import type { Layout } from "../file/RawItem.ts"
-import { type BadKind, type GenerateOptions, generateItems } from "./GeneratedItem.ts"
+import { type BadKind, type GenerateOptions, generateItems } from "./GeneratedPost.ts"
 
 export interface ItemFileOptions extends GenerateOptions {
   /** One array, or lines. Default: `array`. */

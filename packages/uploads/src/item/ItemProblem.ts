@@ -6,15 +6,15 @@ export const ProblemReason = Schema.Literals([
   "not_json",
   /** It is JSON, but not an object. */
   "not_an_object",
-  /** Its bytes are not UTF-8, or its text has characters that the database cannot store. */
+  /** Its bytes are not UTF-8, or its text has a character that the database cannot store. */
   "not_text",
   /** It exceeds the size limit of items. */
   "too_large",
   "missing_id",
   "invalid_id",
-  "missing_type",
-  "unknown_type",
-  /** A field has a value of the wrong type. */
+  /** A field that its schema requires is missing. */
+  "missing_field",
+  /** The value of a field does not fit its schema. */
   "invalid_field",
   /** An earlier item of the batch has the same id. */
   "duplicate",
@@ -29,7 +29,7 @@ export const ItemProblem = Schema.Struct({ reason: ProblemReason, message: Schem
 export type ItemProblem = typeof ItemProblem.Type
 
 /** Another item of the batch has the id. */
-export const duplicateProblem = (first: number, id: string | number | undefined): ItemProblem => ({
+export const duplicateProblem = (first: number, id: string | undefined): ItemProblem => ({
   reason: "duplicate",
   message: `item ${first} of the batch has the same id ${id}`,
 })

@@ -3,17 +3,16 @@
  * memory: a worker that exceeds the limit is killed and replaced, and the item is read once more. An item that exceeds the limit twice
  * is set aside with the reason: it is not read again until it is corrected or the limit is raised, also after a restart.
  *
- * This process reads items of a definition without a module, and items of Hacker News without a check of the user: every step on their
- * text is linear in its length.
+ * This process reads items of a definition without a module.
  */
 import { limitText, makeProcessPool, moduleBeside, type ProcessPool, type TaskLimit } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import type { ItemKind } from "../item/ItemKind.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
-import { type ReadContent, readContent, readStrictly } from "../item/ReadContent.ts"
+import type { ItemKind } from "../kind/ItemKind.ts"
+import { type ReadContent, readContent, readStrictly } from "../kind/ReadContent.ts"
 import { fingerprintOf, type ReadItemsInput, type ReadItemsOutput } from "./ReadingTask.ts"
 
 /** The content of one item. */
@@ -104,9 +103,8 @@ class PooledReader {
     this.#isClosed = true
   }
 
-  canRead({ name, module, storage, check }: ItemKind): boolean {
-    const isLinear = storage === "items" && check === undefined
-    return module !== undefined && !isLinear && !this.#unavailable.has(name)
+  canRead({ name, module }: ItemKind): boolean {
+    return module !== undefined && !this.#unavailable.has(name)
   }
 
   read<E>(

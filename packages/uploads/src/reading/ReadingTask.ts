@@ -1,8 +1,8 @@
 /** Reads items in a worker process, with the definition that a module exports. */
 import { hash } from "node:crypto"
 import type { TaskChannel } from "@detent/processes"
-import type { ItemKind } from "../item/ItemKind.ts"
-import { type ReadContent, readContent, readStrictly } from "../item/ReadContent.ts"
+import type { ItemKind } from "../kind/ItemKind.ts"
+import { type ReadContent, readContent, readStrictly } from "../kind/ReadContent.ts"
 
 /** Identifies a definition that a module exports. */
 export interface DefinitionName {

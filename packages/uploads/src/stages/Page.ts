@@ -1,7 +1,6 @@
 /** A page of read items of a file: the content or the problem of each. */
 import type { Position } from "../file/RawItem.ts"
-import type { ReadTimes } from "../item/HNItemEntity.ts"
-import type { ReadContent } from "../item/ReadContent.ts"
+import type { ReadContent, ReadTimes } from "../kind/ReadContent.ts"
 
 /** An item of the file and the result of reading it. */
 export interface Item {

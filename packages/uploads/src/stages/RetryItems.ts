@@ -6,16 +6,16 @@ import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import { itemInstanceId, readingOf } from "../item/HNItemEntity.ts"
-import type { ItemId } from "../item/ItemKind.ts"
+import { itemInstanceId } from "../item/ItemEntity.ts"
 import { duplicateProblem, type ItemProblem } from "../item/ItemProblem.ts"
-import type { ReadContent } from "../item/ReadContent.ts"
+import type { ItemContent } from "../kind/ItemKind.ts"
+import { type ReadContent, readingOf } from "../kind/ReadContent.ts"
 import { addCounts } from "../store/Batches.ts"
 import { beginRetry, findStored, type Retried, updateEntries } from "../store/Entries.ts"
 import { limitNotes } from "../store/Limits.ts"
 import type { BatchRow, FailedRow } from "../store/Rows.ts"
 import { insisting } from "./ExtractItems.ts"
-import type { Kind, Uploading } from "./Uploading.ts"
+import { itemMachine, type Kind, type Uploading } from "./Uploading.ts"
 
 /** How many items one transaction retries. */
 const pageSize = 100
@@ -60,18 +60,18 @@ const retryPage = (
     const known = new Map(yield* insisting(uploading, findStored(store, batch.batch, idsOf(contents))))
     const tried = page.map((row, position): Tried => {
       const read = contents[position] ?? notKept(row)
-      const id = read._tag === "Good" ? read.id : undefined
+      const id = read._tag === "Good" ? read.content.id : undefined
       const duplicateOf = id === undefined ? undefined : known.get(id)
       if (id !== undefined && duplicateOf === undefined) known.set(id, row.item_index)
       return { row, read, duplicateOf, at }
     })
-    const outcomes = yield* Effect.forEach(tried, (one) => insisting(uploading, tryAgain(uploading, kind, batch, one, key)), {
+    const outcomes = yield* Effect.forEach(tried, (one) => insisting(uploading, tryAgain(uploading, batch, one, key)), {
       concurrency: pageSize,
     })
     yield* insisting(uploading, enter(uploading, kind, batch, tried, outcomes))
     // Releases the instances: at 3 kB each, half a million of them would stay in memory until they are passivated.
     const ids = page.map((row) => itemInstanceId(batch.batch_id, row.item_index))
-    yield* uploading.engine.release(kind.workflow.machine, ids)
+    yield* uploading.engine.release(uploading.items.machine, ids)
   })
 
 const readAgain = (
@@ -99,17 +99,16 @@ const uncheckedOf = (read: ReadContent): ReadContent => (read._tag === "Bad" ? (
 
 /** Sends the retry event to the instance of the item. */
 const tryAgain = (
-  { engine }: Uploading,
-  kind: Kind,
+  { engine, items }: Uploading,
   { batch_id: batchId }: BatchRow,
   { row, read, duplicateOf, at }: Tried,
   key: string,
-): Effect.Effect<Outcome, PersistenceFailed> =>
-  Effect.gen(function* () {
-    const id = itemInstanceId(batchId, row.item_index)
-    const { machine, trigger } = kind.workflow
+): Effect.Effect<Outcome, PersistenceFailed> => {
+  const id = itemInstanceId(batchId, row.item_index)
+  return Effect.gen(function* () {
+    const { machine, trigger } = items
     const found = yield* engine.get(machine, id)
-    if (Option.isNone(found)) return yield* Effect.fail(lost(kind, id, "its instance does not exist"))
+    if (Option.isNone(found)) return yield* Effect.fail(lost(id, "its instance does not exist"))
     const instance = found.value
     const retry = trigger("retry_item", { argument: readingOf(read, duplicateOf, { ingestedAt: at, validatedAt: at }) })
     const decided = Effect.map(instance.call(retry, { id: key }), (taken) => taken.state)
@@ -117,7 +116,8 @@ const tryAgain = (
     const state = yield* Effect.catchTags(decided, { InvalidTransition: () => instance.state, MachineStopped: () => instance.state })
     const { problem, attempts } = state.entity
     return { problem: state._tag === "stored" ? undefined : (problem ?? stuck(state._tag)), attempts }
-  }).pipe(Effect.mapError((error) => (error instanceof PersistenceFailed ? error : lost(kind, row.item_index, error.message))))
+  }).pipe(Effect.mapError((error) => (error instanceof PersistenceFailed ? error : lost(id, error.message))))
+}
 
 /** Enters each result once: results that another run has entered are not counted again. */
 const enter = (
@@ -148,32 +148,32 @@ const enter = (
 const settle = (
   { row, read }: Tried,
   outcome: Outcome | undefined,
-  taken: Map<ItemId, number>,
-): Retried & { readonly item: object | undefined } => {
+  taken: Map<string, number>,
+): Retried & { readonly item: ItemContent | undefined } => {
   const { item_index: index } = row
   const { problem, attempts = row.attempts + 1 } = outcome ?? {}
   const content = uncheckedOf(read)
-  const id = read._tag === "Good" ? read.id : (read.itemId ?? read.hnId)
+  const id = read._tag === "Good" ? read.content.id : read.itemId
   const known = { index, id, attempts, item: undefined }
   if (outcome === undefined || problem !== undefined) return { ...known, problem: problem ?? stuck("processing") }
   if (content._tag === "Bad") return { ...known, problem: content.problem }
-  const { content: item, id: itemId } = content
-  const first = taken.get(itemId)
-  if (first !== undefined && first !== index) return { ...known, problem: duplicateProblem(first, itemId) }
-  taken.set(itemId, index)
-  return { ...known, id: itemId, problem: undefined, item }
+  const item = content.content
+  const first = taken.get(item.id)
+  if (first !== undefined && first !== index) return { ...known, problem: duplicateProblem(first, item.id) }
+  taken.set(item.id, index)
+  return { ...known, id: item.id, problem: undefined, item }
 }
 
 /** The ids of items, including items that a check refuses. */
-const idsOf = (contents: ReadonlyArray<ReadContent>): ReadonlyArray<ItemId> =>
-  contents.map(uncheckedOf).flatMap((one) => (one._tag === "Good" ? [one.id] : []))
+const idsOf = (contents: ReadonlyArray<ReadContent>): ReadonlyArray<string> =>
+  contents.map(uncheckedOf).flatMap((one) => (one._tag === "Good" ? [one.content.id] : []))
 
 const stuck = (state: string): ItemProblem => ({ reason: "invalid_field", message: `it is ${state}` })
 
-const lost = ({ machine }: Kind, item: string | number, problem: string): PersistenceFailed =>
+const lost = (id: string, problem: string): PersistenceFailed =>
   new PersistenceFailed({
-    machine,
-    id: String(item),
+    machine: itemMachine,
+    id,
     operation: "retry",
     cause: new Error(`the item could not be retried: ${problem}`),
   })

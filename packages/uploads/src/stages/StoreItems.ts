@@ -8,19 +8,19 @@ import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { type HNItemEntity, itemInstanceId, readingOf } from "../item/HNItemEntity.ts"
-import type { ItemId } from "../item/ItemKind.ts"
+import { type ItemEntity, itemInstanceId } from "../item/ItemEntity.ts"
+import { readingOf } from "../kind/ReadContent.ts"
 import { addCounts, advance } from "../store/Batches.ts"
 import type { ItemOfBatch } from "../store/Dialect.ts"
 import { findStored, insertEntries, type NewEntry } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import type { UploadStore } from "../store/UploadStore.ts"
 import type { Item, Page } from "./Page.ts"
-import type { Kind, Uploading } from "./Uploading.ts"
+import { itemMachine, type Kind, type Uploading } from "./Uploading.ts"
 
 /** Returns true if the items were stored, false if another process has advanced the batch. */
 export const storeItems = (
-  { engine, store }: Uploading,
+  { engine, store, items: { machine } }: Uploading,
   kind: Kind,
   { batch, batch_id: batchId }: BatchRow,
   page: Page,
@@ -33,25 +33,24 @@ export const storeItems = (
       const at = Math.floor(yield* Clock.currentTimeMillis)
       if (!(yield* advance(store, batch, from, end, at))) return undefined
       const known = yield* ids.find(items)
-      const started = yield* engine.startAll(kind.workflow.machine, instancesOf(batchId, page, known))
+      const started = yield* engine.startAll(machine, instancesOf(batchId, page, known))
       const entries: Array<NewEntry> = []
-      const good: Array<ItemOfBatch<object>> = []
+      const good: Array<ItemOfBatch> = []
       for (const [position, { index, line, offset, read, text }] of items.entries()) {
         const outcome = started[position]
-        if (outcome === undefined || Result.isFailure(outcome))
-          return yield* Effect.fail(notStarted(kind, batchId, index, outcome?.failure))
+        if (outcome === undefined || Result.isFailure(outcome)) return yield* Effect.fail(notStarted(batchId, index, outcome?.failure))
         const { _tag: state, entity } = outcome.success
         if (state === "stored" && read._tag === "Good") {
           good.push({ batch, index, item: read.content })
-          entries.push({ index, id: read.id, line, offset, problem: undefined, content: undefined })
+          entries.push({ index, id: read.content.id, line, offset, problem: undefined, content: undefined })
         } else
           entries.push({
             index,
-            id: entity.itemId ?? entity.hnId,
+            id: entity.itemId,
             line,
             offset,
             problem: entity.problem,
-            content: text ?? textOf(kind, read),
+            content: text ?? textOf(read),
           })
       }
       yield* insertEntries(store, batch, entries)
@@ -68,29 +67,30 @@ export const storeItems = (
 }
 
 /** A valid item fails if it is a duplicate. Its JSON is stored, so that it can be retried. */
-const textOf = (kind: Kind, read: Item["read"]): string | undefined => (read._tag === "Good" ? kind.jsonOf(read.content) : undefined)
+const textOf = (read: Item["read"]): string | undefined => (read._tag === "Good" ? read.content.content : undefined)
 
-const idsOf = (items: ReadonlyArray<Item>): ReadonlyArray<ItemId> => items.flatMap(({ read }) => (read._tag === "Good" ? [read.id] : []))
+const idsOf = (items: ReadonlyArray<Item>): ReadonlyArray<string> =>
+  items.flatMap(({ read }) => (read._tag === "Good" ? [read.content.id] : []))
 
 /** The first states of the instances of items. `known` maps each id that is taken to the index of its item. */
-const instancesOf = (batchId: string, page: Page, known: ReadonlyMap<ItemId, number>) => {
-  const here = new Map<ItemId, number>()
+const instancesOf = (batchId: string, page: Page, known: ReadonlyMap<string, number>) => {
+  const here = new Map<string, number>()
   return page.items.map(({ index, read }) => {
-    const id = read._tag === "Good" ? read.id : undefined
+    const id = read._tag === "Good" ? read.content.id : undefined
     const duplicateOf = id === undefined ? undefined : (known.get(id) ?? here.get(id))
     if (id !== undefined && duplicateOf === undefined) here.set(id, index)
     const reading = readingOf(read, duplicateOf, page)
-    const input: HNItemEntity = { batchId, itemIndex: index, sourceType: "BULK_UPLOAD", ...reading, attempts: 1 }
+    const input: ItemEntity = { batchId, itemIndex: index, sourceType: "BULK_UPLOAD", ...reading, attempts: 1 }
     return { id: itemInstanceId(batchId, index), input }
   })
 }
 
 /** The engine could not start the instance of an item, although the batch has not extracted the item yet. */
-const notStarted = ({ machine }: Kind, batchId: string, index: number, cause: Error | undefined): PersistenceFailed => {
+const notStarted = (batchId: string, index: number, cause: Error | undefined): PersistenceFailed => {
   if (cause instanceof PersistenceFailed) return cause
   const id = itemInstanceId(batchId, index)
   return new PersistenceFailed({
-    machine,
+    machine: itemMachine,
     id,
     operation: "startAll",
     cause: new Error(`the instance could not be started: ${cause?.message}`),
@@ -106,7 +106,7 @@ const remembered = 100_000
 export class StoredIds {
   readonly #store: UploadStore
   readonly #batch: number
-  #known: Map<ItemId, number> | undefined
+  #known: Map<string, number> | undefined
 
   constructor(store: UploadStore, { batch, next_index }: BatchRow) {
     this.#store = store
@@ -115,7 +115,7 @@ export class StoredIds {
   }
 
   /** Finds stored ids, at least those of the given items. */
-  find(items: ReadonlyArray<Item>): Effect.Effect<ReadonlyMap<ItemId, number>, PersistenceFailed> {
+  find(items: ReadonlyArray<Item>): Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed> {
     return this.#known === undefined ? findStored(this.#store, this.#batch, idsOf(items)) : Effect.succeed(this.#known)
   }
 

@@ -7,21 +7,22 @@ import type { Notice } from "../batch/BatchWork.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
 import type { SharedFiles, UploadFiles } from "../file/UploadFiles.ts"
 import type { UploadLimits } from "../file/UploadLimits.ts"
-import type { loadItemWorkflow } from "../item/HNItemWorkflow.ts"
-import type { ItemKind } from "../item/ItemKind.ts"
+import type { loadItemWorkflow } from "../item/ItemWorkflow.ts"
+import type { ItemKind } from "../kind/ItemKind.ts"
 import type { ItemReader } from "../reading/ItemReader.ts"
 import type { ItemTable } from "../store/ItemTable.ts"
 import type { UploadStore } from "../store/UploadStore.ts"
 import type { ReadOnce } from "./ReadOnce.ts"
 
-/** A kind with the machine and the table of its items. */
+/** A kind with the table of its items. */
 export interface Kind extends ItemKind {
-  readonly workflow: Effect.Success<ReturnType<typeof loadItemWorkflow>>
   readonly table: ItemTable
 }
 
 export interface Uploading {
   readonly engine: EngineService
+  /** The workflow of items. */
+  readonly items: Effect.Success<ReturnType<typeof loadItemWorkflow>>
   readonly store: UploadStore
   /** By name. */
   readonly kinds: ReadonlyMap<string, Kind>
@@ -38,8 +39,8 @@ export interface Uploading {
   readonly reader: ItemReader
 }
 
-/** The kind of batches from releases without other kinds. */
-export const firstKind = "HackerNews"
+/** The name of the machine of items, as in upload-item.json. */
+export const itemMachine = "UploadItem"
 
 /** The kind with this name. Fails if the configuration no longer has it. */
 export const kindNamed = ({ kinds }: Pick<Uploading, "kinds">, name: string): Effect.Effect<Kind, UploadUnknown> => {
@@ -47,5 +48,5 @@ export const kindNamed = ({ kinds }: Pick<Uploading, "kinds">, name: string): Ef
   return kind === undefined ? Effect.fail(new UploadUnknown({ upload: name, known: [...kinds.keys()] })) : Effect.succeed(kind)
 }
 
-export const kindOfBatch = (uploading: Pick<Uploading, "kinds">, { kind = firstKind }: UploadBatch): Effect.Effect<Kind, UploadUnknown> =>
+export const kindOfBatch = (uploading: Pick<Uploading, "kinds">, { kind }: UploadBatch): Effect.Effect<Kind, UploadUnknown> =>
   kindNamed(uploading, kind)

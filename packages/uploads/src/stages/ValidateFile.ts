@@ -8,7 +8,7 @@ import { inspect } from "../file/FileInspection.ts"
 import { FileChanged, FileInvalid, type FileProblem, TooManyItems } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
-import type { BadItem } from "../item/ReadItem.ts"
+import type { BadItem } from "../kind/ReadItem.ts"
 import { findBatch, setHash } from "../store/Batches.ts"
 import { type Item, type Page, pageSize } from "./Page.ts"
 import { readPage } from "./ReadPage.ts"
@@ -81,14 +81,13 @@ class ErrorCount {
   readonly #groups = new Map<ItemProblem["reason"], { count: number; readonly examples: Array<ErrorGroup["examples"][number]> }>()
   total = 0
 
-  add({ index, line }: Item, { problem: { reason, message }, hnId, itemId }: BadItem) {
+  add({ index, line }: Item, { problem: { reason, message }, itemId }: BadItem) {
     this.total++
     const group = this.#groups.get(reason) ?? { count: 0, examples: [] }
     this.#groups.set(reason, group)
     group.count++
     if (group.examples.length >= exampleLimit) return
-    const known = { ...(hnId === undefined ? {} : { hnId }), ...(itemId === undefined ? {} : { id: itemId }) }
-    group.examples.push({ index, line, ...known, message })
+    group.examples.push({ index, line, ...(itemId === undefined ? {} : { id: itemId }), message })
   }
 
   summary(): ErrorSummary {

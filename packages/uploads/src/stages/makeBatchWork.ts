@@ -13,7 +13,7 @@ import type { BatchRow } from "../store/Rows.ts"
 import { isTaken, located } from "./BatchFile.ts"
 import { extractItems, insisting } from "./ExtractItems.ts"
 import { retryItems } from "./RetryItems.ts"
-import { firstKind, kindOfBatch, type Uploading } from "./Uploading.ts"
+import { kindOfBatch, type Uploading } from "./Uploading.ts"
 import { validateFile } from "./ValidateFile.ts"
 
 export const makeBatchWork = (uploading: Uploading): BatchWork => {
@@ -48,8 +48,8 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
       }),
     extract: (batch, key) =>
       Effect.gen(function* () {
-        // Also retries items that failed in an earlier attempt of the batch. Batches of earlier releases have only the count.
-        if (batch.resumed === true || batch.retryCount > 0) yield* retryFailed(batch, key)
+        // Also retries items that failed in an earlier attempt of the batch.
+        if (batch.resumed === true) yield* retryFailed(batch, key)
         yield* extractItems(uploading, located(uploading, batch))
         return yield* count(batch)
       }),
@@ -73,7 +73,7 @@ const notifyTimeout = "30 seconds"
 
 /** Notifies with a timeout and retries: a failing notification must not block the batch. The `notify` of the kind takes precedence. */
 const notifying = (uploading: Uploading, notice: Notice): Effect.Effect<string | undefined> => {
-  const notify = uploading.kinds.get(notice.batch.kind ?? firstKind)?.notify ?? uploading.notify
+  const notify = uploading.kinds.get(notice.batch.kind)?.notify ?? uploading.notify
   if (notify === undefined) return Effect.succeed(undefined)
   const attempt = Effect.timeout(
     Effect.suspend(() => notify(notice)),

@@ -44,12 +44,6 @@ export const findByHash = (store: UploadStore, kind: string, md5: string): Found
   return Effect.map(store.rows("findByHash", BatchRow, found), ([row]) => row)
 }
 
-/** Any batch of a kind. */
-export const findOfKind = (store: UploadStore, kind: string): Found => {
-  const { sql, batches } = store.dialect
-  return Effect.map(store.rows("findOfKind", BatchRow, sql`select * from ${batches} where kind = ${kind} limit 1`), ([row]) => row)
-}
-
 /** Batches, newest first. `after` is the number of the last batch of the previous page. */
 export const listBatches = (
   store: UploadStore,

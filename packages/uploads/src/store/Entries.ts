@@ -2,7 +2,6 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { ErrorSummary } from "../batch/UploadBatch.ts"
-import type { ItemId } from "../item/ItemKind.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { EntryValues } from "./Dialect.ts"
 import { ContentRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
@@ -11,7 +10,7 @@ import type { UploadStore } from "./UploadStore.ts"
 /** A new entry for an item of a file. */
 export interface NewEntry {
   readonly index: number
-  readonly id: ItemId | undefined
+  readonly id: string | undefined
   readonly line: number
   readonly offset: number
   /** Why it was not stored. */
@@ -26,28 +25,23 @@ export const insertEntries = (
   entries: ReadonlyArray<NewEntry>,
 ): Effect.Effect<void, PersistenceFailed> => {
   const rows = entries.map(({ index, id, line, offset, problem, content }): EntryValues => {
-    const [hnId, itemId] = columnsOf(id)
-    if (problem === undefined) return [batch, index, "stored", hnId, itemId, line, offset, null, null, null]
+    if (problem === undefined) return [batch, index, "stored", id ?? null, line, offset, null, null, null]
     const kept = content?.replaceAll("\u0000", "\ufffd") ?? null
-    return [batch, index, "failed", hnId, itemId, line, offset, problem.reason, problem.message, kept]
+    return [batch, index, "failed", id ?? null, line, offset, problem.reason, problem.message, kept]
   })
   return store.run("insertEntries", store.dialect.writeEntries(rows))
 }
-
-/** Ids of Hacker News are numbers and have a separate column. */
-const columnsOf = (id: ItemId | undefined): readonly [hnId: number | null, itemId: string | null] =>
-  typeof id === "number" ? [id, null] : [null, id ?? null]
 
 /** The ids that the batch has stored already, each with the index of its item. */
 export const findStored = (
   store: UploadStore,
   batch: number,
-  ids: ReadonlyArray<ItemId>,
-): Effect.Effect<ReadonlyMap<ItemId, number>, PersistenceFailed> => {
+  ids: ReadonlyArray<string>,
+): Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed> => {
   if (ids.length === 0) return Effect.succeed(new Map())
   return Effect.map(
     store.rows("findStored", DuplicateRow, storedEntries(store, batch, ids)),
-    (all) => new Map(all.map(({ hn_id, item_id, item_index }) => [item_id ?? hn_id ?? "", item_index])),
+    (all) => new Map(all.map(({ item_id, item_index }) => [item_id, item_index])),
   )
 }
 
@@ -55,17 +49,11 @@ export const findStored = (
  * The stored entries of a batch with these ids. The cross join fixes the join order on SQLite, so that each id is looked up in the
  * index: 0.2 ms for 2,000 ids. With `in`, SQLite reads every entry of the batch: 26 ms for 300,000 entries.
  */
-export const storedEntries = ({ dialect }: UploadStore, batch: number, ids: ReadonlyArray<ItemId>) => {
+export const storedEntries = ({ dialect }: UploadStore, batch: number, ids: ReadonlyArray<string>) => {
   const { sql, entries, rows, textOf } = dialect
-  // The ids of a batch are all of one kind.
-  const isGiven =
-    typeof ids[0] === "number"
-      ? sql`e.hn_id = cast(value as bigint)`
-      : // Repeats the condition of the partial index, so that the index can be used.
-        sql`e.item_id = ${textOf("value")} and e.item_id is not null`
   return sql`
-    select e.hn_id, e.item_id, e.item_index from ${rows(JSON.stringify(ids))} cross join ${entries} e
-    where e.batch = ${batch} and e.state = 'stored' and ${isGiven}`
+    select e.item_id, e.item_index from ${rows(JSON.stringify(ids))} cross join ${entries} e
+    where e.batch = ${batch} and e.state = 'stored' and e.item_id = ${textOf("value")}`
 }
 
 /**
@@ -85,7 +73,7 @@ export const beginRetry = (
       select item_index from ${entries} where batch = ${batch} and state <> 'stored' and item_index > ${after}
       order by item_index limit ${limit}
     )
-    returning item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message, corrected_at, content`
+    returning item_index, state, item_id, line, byte_offset, attempts, reason, message, corrected_at, content`
   return Effect.map(store.rows("beginRetry", FailedRow, marked), (rows) =>
     rows.toSorted((left, right) => left.item_index - right.item_index),
   )
@@ -102,7 +90,7 @@ export const endRetry = (store: UploadStore, batch: number): Effect.Effect<void,
 /** The result of a retried item. */
 export interface Retried {
   readonly index: number
-  readonly id: ItemId | undefined
+  readonly id: string | undefined
   readonly problem: ItemProblem | undefined
   /** The number of attempts. */
   readonly attempts: number
@@ -119,22 +107,21 @@ export const updateEntries = (
     retried.map(({ index, id, problem, attempts }) => [
       index,
       problem === undefined ? "stored" : "failed",
-      columnsOf(id)[0],
+      id,
       problem?.reason,
       problem?.message,
       attempts,
-      columnsOf(id)[1],
     ]),
   )
   // The list of indices makes SQLite look up each entry: without it, 100 of 30,000 failed entries took 1,064 ms instead of 0.5 ms.
   const updated = sql`
     with retried as materialized (
-      select cast(value ->> 0 as bigint) as place, value ->> 1 as state, cast(value ->> 2 as bigint) as hn_id, value ->> 3 as reason,
-        value ->> 4 as message, cast(value ->> 5 as integer) as attempts, value ->> 6 as item_id
+      select cast(value ->> 0 as bigint) as place, value ->> 1 as state, value ->> 2 as item_id, value ->> 3 as reason,
+        value ->> 4 as message, cast(value ->> 5 as integer) as attempts
       from ${rows(json)}
     )
     update ${entries} as e
-    set state = r.state, hn_id = r.hn_id, item_id = r.item_id, reason = r.reason, message = r.message, attempts = r.attempts,
+    set state = r.state, item_id = r.item_id, reason = r.reason, message = r.message, attempts = r.attempts,
       corrected_at = null, content = case when r.state = 'stored' then null else e.content end
     from retried as r
     where e.batch = ${batch} and e.item_index in (select place from retried) and e.item_index = r.place and e.state <> 'stored'
@@ -159,7 +146,7 @@ export const listEntries = (
     "listEntries",
     EntryRow,
     sql`
-      select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
+      select item_index, state, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
       where ${sql.and(conditions)} order by item_index limit ${limit}`,
   )
 }
@@ -168,7 +155,7 @@ export const listEntries = (
 export const findEntry = (store: UploadStore, batch: number, index: number): Effect.Effect<EntryRow | undefined, PersistenceFailed> => {
   const { sql, entries } = store.dialect
   const found = sql`
-    select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
+    select item_index, state, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
     where batch = ${batch} and item_index = ${index}`
   return Effect.map(store.rows("findEntry", EntryRow, found), ([row]) => row)
 }
@@ -214,8 +201,8 @@ export const summarizeErrors = (store: UploadStore, batch: number): Effect.Effec
       "summarizeErrors",
       ExampleRow,
       sql`
-        select reason, item_index, line, hn_id, item_id, message from (
-          select reason, item_index, line, hn_id, item_id, message, row_number() over (partition by reason order by item_index) as place
+        select reason, item_index, line, item_id, message from (
+          select reason, item_index, line, item_id, message, row_number() over (partition by reason order by item_index) as place
           from ${entries} where batch = ${batch} and state <> 'stored'
         ) as numbered
         where place <= ${exampleLimit} order by reason, item_index`,
@@ -227,10 +214,9 @@ export const summarizeErrors = (store: UploadStore, batch: number): Effect.Effec
         count,
         examples: examples
           .filter((example) => example.reason === reason)
-          .map(({ item_index: index, line, hn_id, item_id, message }) => ({
+          .map(({ item_index: index, line, item_id, message }) => ({
             index,
             line,
-            ...(hn_id === null ? {} : { hnId: hn_id }),
             ...(item_id === null ? {} : { id: item_id }),
             message,
           })),

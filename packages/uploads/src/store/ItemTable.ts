@@ -1,20 +1,18 @@
-/** The stored items of a kind: one interface for the table of Hacker News and the table of all other kinds. */
+/** The table of stored items: finds the items of a kind by id, words, fields and time. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fragment } from "effect/sql/Statement"
 import { notACursor, type QueryRefused } from "../batch/BatchProblem.ts"
 import { type FieldValue, tokenOf } from "../item/FieldToken.ts"
-import { ItemType } from "../item/HNItem.ts"
-import type { ItemKind, JsonObject, KindContent } from "../item/ItemKind.ts"
+import type { JsonObject } from "../kind/ItemKind.ts"
 import type { ItemOfBatch } from "./Dialect.ts"
-import { findItem, type ItemQuery, type StoredItem, searchItems } from "./Items.ts"
-import { KindItemRow } from "./Rows.ts"
+import { ItemRow } from "./Rows.ts"
 import { parseSearch } from "./SearchText.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
 /** A stored item of a kind, with its batch. */
-export interface StoredKindItem<out Item> {
+export interface StoredItem<out Item> {
   readonly id: string
   readonly item: Item
   readonly batchId: string
@@ -23,7 +21,7 @@ export interface StoredKindItem<out Item> {
 }
 
 /** A search for items of a kind. All conditions must hold. */
-export interface KindQuery<Field extends string> {
+export interface ItemQuery<Field extends string> {
   /** Words that must all occur in the text; supports "phrases", begin* and -not. */
   readonly text?: string
   /** Fields with their required values; a list matches with any of its elements. */
@@ -42,90 +40,47 @@ export interface KindQuery<Field extends string> {
 
 /**
  * Items with the largest `time` first; of items with the same `time`, the one that was added last. An item that a later upload replaced
- * keeps its place among these. Items of Hacker News come with the largest id first in a search for words.
+ * keeps its place among these.
  *
  * An index has this order, so a page of a frequent word ends early. Measured with 300,000 items, for a word of every item, of every
  * tenth and of 30 items: 44, 4 and 28 ms on SQLite, below 1.5 ms each on PostgreSQL; in the order of the key alone, it was 1,024, 103 and
  * 26 ms on SQLite, and the same on PostgreSQL.
  */
-export interface KindPage<out Item> {
-  readonly items: ReadonlyArray<StoredKindItem<Item>>
+export interface ItemPage<out Item> {
+  readonly items: ReadonlyArray<StoredItem<Item>>
   /** Pass it as `after` for the next page. */
   readonly next: string | undefined
 }
 
 export interface ItemTable {
   /** Writes the content of items, and replaces existing ones. */
-  readonly write: (items: ReadonlyArray<ItemOfBatch<object>>) => Effect.Effect<void, PersistenceFailed>
+  readonly write: (items: ReadonlyArray<ItemOfBatch>) => Effect.Effect<void, PersistenceFailed>
   /** Finds an item, as JSON. */
-  readonly find: (id: string) => Effect.Effect<Option.Option<StoredKindItem<JsonObject>>, PersistenceFailed>
-  readonly search: (query: KindQuery<string>) => Effect.Effect<KindPage<JsonObject>, PersistenceFailed | QueryRefused>
+  readonly find: (id: string) => Effect.Effect<Option.Option<StoredItem<JsonObject>>, PersistenceFailed>
+  readonly search: (query: ItemQuery<string>) => Effect.Effect<ItemPage<JsonObject>, PersistenceFailed | QueryRefused>
 }
 
-export const itemTable = (store: UploadStore, kind: ItemKind): ItemTable =>
-  kind.storage === "items" ? hackerNewsTable(store) : kindTable(store, kind)
-
-const emptyPage: KindPage<never> = { items: [], next: undefined }
-
-// Hacker News
-
-const hackerNewsTable = (store: UploadStore): ItemTable => ({
-  // The items come from the reader of Hacker News.
-  write: (items) => store.run("writeItems", store.dialect.writeItems(items as Parameters<typeof store.dialect.writeItems>[0])),
-  find: (id) => (/^\d{1,15}$/.test(id) ? Effect.map(findItem(store, Number(id)), Option.map(storedOf)) : Effect.succeed(Option.none())),
-  search: ({ where = {}, after, ...query }) =>
-    Effect.gen(function* () {
-      const { type, by } = where
-      const place = yield* cursorOf(after)
-      if (type !== undefined && !isItemType(type)) return emptyPage
-      const asked: ItemQuery = {
-        ...query,
-        ...(type === undefined ? {} : { type }),
-        ...(by === undefined ? {} : { by: String(by) }),
-        ...(place === undefined ? {} : { after: { time: place.time, hnId: place.key } }),
-      }
-      const { items, next } = yield* searchItems(store, asked)
-      return { items: items.map(storedOf), next: next === undefined ? undefined : cursorText(next.time, next.hnId) }
-    }),
-})
-
-const isItemType = (type: FieldValue): type is ItemType => (ItemType.literals as ReadonlyArray<FieldValue>).includes(type)
-
-const storedOf = ({ item, batchId, index }: StoredItem): StoredKindItem<JsonObject> => ({
-  id: String(item.hnId),
-  item: { ...item },
-  batchId,
-  index,
-})
-
-// Every other kind
-
-const kindTable = (store: UploadStore, kind: ItemKind): ItemTable => {
+export const itemTable = (store: UploadStore, kind: string): ItemTable => {
   const { dialect } = store
   const { sql } = dialect
   const select = (condition: Fragment, order: Fragment) =>
     store.rows(
-      "searchKind",
-      KindItemRow,
+      "searchItems",
+      ItemRow,
       sql`
         select i.item, i.id, i.time, i.content, i.item_index, b.batch_id
-        from ${dialect.kindItems} i join ${dialect.batches} b on b.batch = i.batch
-        where i.kind = ${kind.name} and ${condition} ${order}`,
+        from ${dialect.items} i join ${dialect.batches} b on b.batch = i.batch
+        where i.kind = ${kind} and ${condition} ${order}`,
     )
   /** Returns the stored JSON of an item, without decoding it by the current schema. */
-  const shown = ({ id, content, batch_id: batchId, item_index: index }: KindItemRow): StoredKindItem<JsonObject> => ({
+  const shown = ({ id, content, batch_id: batchId, item_index: index }: ItemRow): StoredItem<JsonObject> => ({
     id,
     item: content,
     batchId,
     index,
   })
   return {
-    // The content comes from the reader of the kind.
-    write: (items) =>
-      store.run(
-        "writeItems",
-        dialect.writeKindItems(items.map(({ batch, index, item }) => ({ kind: kind.name, batch, index, ...(item as KindContent) }))),
-      ),
+    write: (items) => store.run("writeItems", dialect.writeItems(kind, items)),
     find: (id) => Effect.map(select(sql`i.id = ${id}`, sql``), ([row]) => Option.map(Option.fromNullishOr(row), shown)),
     search: (query) =>
       Effect.gen(function* () {
@@ -140,14 +95,14 @@ const kindTable = (store: UploadStore, kind: ItemKind): ItemTable => {
   }
 }
 
-const conditionOf = ({ dialect }: UploadStore, query: KindQuery<string>, after: Cursor | undefined): Fragment => {
-  const { sql, kindMatches, batches } = dialect
+const conditionOf = ({ dialect }: UploadStore, query: ItemQuery<string>, after: Cursor | undefined): Fragment => {
+  const { sql, matches, batches } = dialect
   const { text, where = {}, from, until, batchId } = query
   const terms = text === undefined ? [] : parseSearch(text)
   const tokens = Object.entries(where).flatMap(([field, value]) => (value === undefined ? [] : [tokenOf(field, value)]))
   // A text without words matches nothing.
   if (text !== undefined && terms.length === 0) return sql`1 = 0`
-  const conditions: Array<Fragment> = terms.length + tokens.length === 0 ? [] : [kindMatches(terms, tokens)]
+  const conditions: Array<Fragment> = terms.length + tokens.length === 0 ? [] : [matches(terms, tokens)]
   if (from !== undefined) conditions.push(sql`i.time >= ${from}`)
   if (until !== undefined) conditions.push(sql`i.time < ${until}`)
   if (batchId !== undefined) conditions.push(sql`i.batch = (select batch from ${batches} where batch_id = ${batchId})`)

@@ -1,20 +1,12 @@
 /** Schemas of the rows of the tables. */
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
-import { ItemType } from "../item/HNItem.ts"
 import { ProblemReason } from "../item/ItemProblem.ts"
 
 /** PostgreSQL returns a bigint where SQLite returns a number. */
 const Whole = Schema.Union([Schema.Int, Schema.BigInt]).pipe(
   Schema.decodeTo(Schema.Int, SchemaTransformation.transform<number, number | bigint>({ decode: Number, encode: (whole) => whole })),
 )
-
-/** SQLite stores booleans as 0 and 1. */
-const Flag = Schema.Union([Schema.Boolean, Schema.Int]).pipe(
-  Schema.decodeTo(Schema.Boolean, SchemaTransformation.transform<boolean, boolean | number>({ decode: Boolean, encode: (flag) => flag })),
-)
-
-const Ids = Schema.fromJsonString(Schema.Array(Schema.Int))
 
 export const BatchRow = Schema.Struct({
   batch: Whole,
@@ -41,7 +33,6 @@ export type EntryState = typeof EntryState.Type
 export const EntryRow = Schema.Struct({
   item_index: Whole,
   state: EntryState,
-  hn_id: Schema.NullOr(Whole),
   item_id: Schema.NullOr(Schema.String),
   line: Whole,
   byte_offset: Whole,
@@ -63,12 +54,11 @@ export const ExampleRow = Schema.Struct({
   reason: ProblemReason,
   item_index: Whole,
   line: Whole,
-  hn_id: Schema.NullOr(Whole),
   item_id: Schema.NullOr(Schema.String),
   message: Schema.String,
 })
 
-export const DuplicateRow = Schema.Struct({ hn_id: Schema.NullOr(Whole), item_id: Schema.NullOr(Schema.String), item_index: Whole })
+export const DuplicateRow = Schema.Struct({ item_id: Schema.String, item_index: Whole })
 
 /** An item whose reading exceeded the limit. */
 export const LimitRow = Schema.Struct({ item_index: Whole, attempts: Whole, task_limit: Schema.String, problem: Schema.String })
@@ -78,28 +68,6 @@ export const AttemptsRow = Schema.Struct({ attempts: Whole })
 export const IndexRow = Schema.Struct({ item_index: Whole })
 
 export const ItemRow = Schema.Struct({
-  hn_id: Whole,
-  type: ItemType,
-  author: Schema.NullOr(Schema.String),
-  time: Whole,
-  text: Schema.NullOr(Schema.String),
-  url: Schema.NullOr(Schema.String),
-  title: Schema.NullOr(Schema.String),
-  score: Schema.NullOr(Whole),
-  kids: Schema.NullOr(Ids),
-  parent: Schema.NullOr(Whole),
-  descendants: Schema.NullOr(Whole),
-  deleted: Schema.NullOr(Flag),
-  dead: Schema.NullOr(Flag),
-  parts: Schema.NullOr(Ids),
-  poll: Schema.NullOr(Whole),
-  item_index: Whole,
-  batch_id: Schema.String,
-})
-export type ItemRow = typeof ItemRow.Type
-
-/** An item of any kind but Hacker News. */
-export const KindItemRow = Schema.Struct({
   item: Whole,
   id: Schema.String,
   time: Schema.Finite,
@@ -107,4 +75,4 @@ export const KindItemRow = Schema.Struct({
   item_index: Whole,
   batch_id: Schema.String,
 })
-export type KindItemRow = typeof KindItemRow.Type
+export type ItemRow = typeof ItemRow.Type

@@ -64,17 +64,17 @@ const judge = async (
   check("the batch's count of failed items", batch["failed"], expected.length - stored.length)
 
   const entries = await query(
-    `select item_index, state, hn_id from ${prefix}upload_entries where batch = ${batch["batch"]} order by item_index`,
+    `select item_index, state, item_id from ${prefix}upload_entries where batch = ${batch["batch"]} order by item_index`,
   )
   check("entries", entries.length, expected.length)
   const instances = await query(
-    `select id, tag, sequence from ${prefix}instances where machine = 'HNItem' and id like '${batchId}/%' order by id`,
+    `select id, tag, sequence from ${prefix}instances where machine = 'UploadItem' and id like '${batchId}/%' order by id`,
   )
   check("instances", instances.length, expected.length)
   for (const [index, id] of expected.entries()) {
     const state = id === undefined ? "failed" : "stored"
     check(`entry ${index}`, `${entries[index]?.["item_index"]} ${entries[index]?.["state"]}`, `${index} ${state}`)
-    if (id !== undefined) check(`the id of entry ${index}`, entries[index]?.["hn_id"], id)
+    if (id !== undefined) check(`the id of entry ${index}`, entries[index]?.["item_id"], id)
     check(
       `instance ${index}`,
       `${instances[index]?.["id"]} ${instances[index]?.["tag"]}`,
@@ -83,22 +83,19 @@ const judge = async (
     if (problems.length > 20) return problems
   }
 
-  const items = await query(`select hn_id, item_index from ${prefix}items order by hn_id`)
-  check("items", items.map((row) => `${row["hn_id"]}:${row["item_index"]}`).join(), byId(expected).join())
+  const items = await query(`select id, item_index from ${prefix}upload_items order by item_index`)
+  check("items", items.map((row) => `${row["id"]}:${row["item_index"]}`).join(), storedOf(expected).join())
   const words = await query(
     prefix === "detent_"
-      ? "select count(*) as count from detent_items_search"
-      : "select count(*) as count from detent.items where search is not null",
+      ? "select count(*) as count from detent_upload_items_search"
+      : "select count(*) as count from detent.upload_items where search is not null",
   )
   check("items that can be searched", words[0]?.["count"], stored.length)
   return problems
 }
 
-const byId = (expected: ReadonlyArray<number | undefined>): ReadonlyArray<string> =>
-  expected
-    .flatMap((id, index) => (id === undefined ? [] : [{ id, index }]))
-    .toSorted((left, right) => left.id - right.id)
-    .map(({ id, index }) => `${id}:${index}`)
+const storedOf = (expected: ReadonlyArray<number | undefined>): ReadonlyArray<string> =>
+  expected.flatMap((id, index) => (id === undefined ? [] : [`${id}:${index}`]))
 
 const withSqlite = async <A>(filename: string, use: (query: Query) => Promise<A>): Promise<A> => {
   const database = new DatabaseSync(filename)

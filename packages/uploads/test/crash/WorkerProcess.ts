@@ -12,7 +12,7 @@ export interface Work {
   /** Under the name of a worker that was killed, it takes over that one's work at once, without waiting for the end of its lease. */
   readonly nodeId?: string
   readonly ask: { readonly _tag: "Upload"; readonly path: string } | { readonly _tag: "Retry" } | { readonly _tag: "Resume" }
-  /** Default: Hacker News. */
+  /** Default: posts. */
   readonly kind?: string
   /** Where it kills itself. */
   readonly dies?: Death

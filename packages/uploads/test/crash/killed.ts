@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { until } from "../../../store/test/support/patience.ts"
-import { Chance } from "../../src/generate/GeneratedItem.ts"
+import { Chance } from "../../src/generate/GeneratedPost.ts"
 import { writeItemFile } from "../../src/generate/index.ts"
 import { Uploads } from "../../src/index.ts"
 import { type Address, databases } from "../support/Databases.ts"
@@ -11,7 +11,7 @@ import { makeDesk, story } from "../support/Desk.ts"
 import { begunBatches, expectedOf, problemsOf } from "./Proof.ts"
 import { type Finished, type Work, WorkerProcess } from "./WorkerProcess.ts"
 
-const bad = { not_json: 0.01, missing_id: 0.01, missing_type: 0.02, duplicate: 0.02 }
+const bad = { not_json: 0.01, missing_id: 0.01, missing_field: 0.02, duplicate: 0.02 }
 const batchId = "killed"
 const nodeId = "uploader"
 

@@ -6,13 +6,14 @@ import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import { HackerNews, Uploads, type UploadsOptions } from "../../src/index.ts"
+import { Posts } from "../../src/generate/Post.ts"
+import { Uploads, type UploadsOptions } from "../../src/index.ts"
 import { Stubborn } from "../support/Stubborn.ts"
 import type { Death, Told, Work } from "./WorkerProcess.ts"
 
 const tell = (told: Told) => process.send?.(told)
 
-const doWork = ({ batchId, ask, kind = HackerNews.name }: Work) =>
+const doWork = ({ batchId, ask, kind = Posts.name }: Work) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
     tell({ _tag: "Open" })
@@ -26,16 +27,20 @@ const doWork = ({ batchId, ask, kind = HackerNews.name }: Work) =>
 /** Dies in the middle of the step of its arguments. */
 const dying = (death: Death | undefined): UploadsOptions => {
   const die = () => process.kill(process.pid, "SIGKILL")
-  if (death === undefined) return {}
-  if (death._tag === "Telling") return { notify: () => Effect.sync(die) }
+  if (death === undefined) return { uploads: [Posts, Stubborn] }
+  if (death._tag === "Telling") return { uploads: [Posts, Stubborn], notify: () => Effect.sync(die) }
   let checked = 0
   return {
     // Without kept items, every item is checked while the file is validated, and again while it is extracted.
     keptBytes: 0,
-    check: () => {
-      if (++checked === death.items) die()
-      return undefined
-    },
+    uploads: [
+      Posts.with({
+        check: () => {
+          if (++checked === death.items) die()
+          return undefined
+        },
+      }),
+    ],
   }
 }
 
@@ -45,7 +50,7 @@ const lease = "1 second"
 process.on("message", (work: Work) => {
   const { address, nodeId } = work
   const store = address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
-  const options: UploadsOptions = { uploads: [HackerNews, Stubborn], itemLimit: { time: "400 millis", memory: 300 }, ...dying(work.dies) }
+  const options: UploadsOptions = { itemLimit: { time: "400 millis", memory: 300 }, ...dying(work.dies) }
   const layer = Uploads.layer(options).pipe(
     Layer.provideMerge(Engine.layer({ worker: false, lease, ...(nodeId === undefined ? {} : { nodeId }) })),
     Layer.provide(store),

@@ -8,19 +8,18 @@ import { databases, storeLayer } from "../support/Databases.ts"
 
 const [sqlite] = databases
 
-it.effect.each([
-  ["numbers", [1, 2], "detent_upload_entries_stored (batch=? AND hn_id=?)"],
-  ["texts", ["a", "b"], "detent_upload_entries_id (batch=? AND item_id=?)"],
-] as const)("looking for ids that are %s reads an index, not all entries of the batch", ([, ids, index]) =>
+it.effect("looking for ids reads an index, not all entries of the batch", () =>
   Effect.gen(function* () {
     const address = yield* (sqlite as (typeof databases)[number]).fresh
     const plan = Effect.gen(function* () {
       const store = yield* UploadStore.open("detent")
       const sql = yield* SqlClient
-      const [text, parameters] = storedEntries(store, 1, ids).compile()
+      const [text, parameters] = storedEntries(store, 1, ["a", "b"]).compile()
       return yield* sql.unsafe<{ readonly detail: string }>(`explain query plan ${text}`, parameters)
     })
     const details = yield* Effect.provide(plan, storeLayer(address) as Layer.Layer<SqlClient, unknown>)
-    expect(details.map(({ detail }) => detail)).toContainEqual(expect.stringContaining(index))
+    expect(details.map(({ detail }) => detail)).toContainEqual(
+      expect.stringContaining("detent_upload_entries_stored (batch=? AND item_id=?)"),
+    )
   }),
 )

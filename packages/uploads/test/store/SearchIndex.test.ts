@@ -22,15 +22,15 @@ it.effect.each([
       const items = Array.from({ length: count }, (_, index) => ({
         batch: 1,
         index,
-        item: { hnId: index + 1, type: "story" as const, by: "ada", title: `Story ${index} of many` },
+        item: { id: String(index), time: index, content: "{}", text: `Story ${index} of many`, tokens: [] },
       }))
       const state = sql<{ readonly parts: number; readonly items: number; readonly found: number }>`
-        select (select count(distinct segid) from detent_items_search_idx) as parts,
-          (select count(*) from detent_items_search_docsize) as items,
-          (select count(*) from detent_items_search where detent_items_search match 'many') as found`
-      yield* sql.withTransaction(dialect.writeItems(items))
+        select (select count(distinct segid) from detent_upload_items_search_idx) as parts,
+          (select count(*) from detent_upload_items_search_docsize) as items,
+          (select count(*) from detent_upload_items_search where detent_upload_items_search match 'many') as found`
+      yield* sql.withTransaction(dialect.writeItems("Stories", items))
       const [first] = yield* state
-      yield* sql.withTransaction(dialect.writeItems(items))
+      yield* sql.withTransaction(dialect.writeItems("Stories", items))
       const [second] = yield* state
       return { first, second }
     })

@@ -3,17 +3,17 @@ import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 
 const trigger = (condition: string) =>
-  `create trigger no_more_items before insert on detent_items ${condition} begin select raise(abort, 'no_more_items'); end`
+  `create trigger no_more_items before insert on detent_upload_items ${condition} begin select raise(abort, 'no_more_items'); end`
 
-const constraint = (allowed: string) => `alter table detent.items add constraint no_more_items check (${allowed})`
+const constraint = (allowed: string) => `alter table detent.upload_items add constraint no_more_items check (${allowed})`
 
 /** Keeps items, or those with larger ids, from being written, and lets them be written again. */
 export const breaking: Readonly<Record<string, { readonly break: string; readonly breakLater: string; readonly repair: string }>> = {
-  SQLite: { break: trigger(""), breakLater: trigger("when new.hn_id > 5000"), repair: "drop trigger no_more_items" },
+  SQLite: { break: trigger(""), breakLater: trigger("when cast(new.id as integer) > 5000"), repair: "drop trigger no_more_items" },
   PostgreSQL: {
-    break: constraint("hn_id < 0"),
-    breakLater: constraint("hn_id <= 5000"),
-    repair: "alter table detent.items drop constraint no_more_items",
+    break: constraint("id::bigint < 0"),
+    breakLater: constraint("id::bigint <= 5000"),
+    repair: "alter table detent.upload_items drop constraint no_more_items",
   },
 }
 

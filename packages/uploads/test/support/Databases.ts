@@ -13,6 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import { inject } from "vitest"
+import { Posts } from "../../src/generate/Post.ts"
 import { Uploads, type UploadsOptions } from "../../src/index.ts"
 
 export type Address = { readonly _tag: "Sqlite"; readonly filename: string } | { readonly _tag: "Postgres"; readonly url: string }
@@ -92,7 +93,12 @@ const quietEngine = { sweeper: { interval: "1 day" }, worker: false } as const
 
 /** Everything a process that uploads has, made anew wherever it is used. */
 export const uploadsLayer = (address: Address, options: UploadsOptions = {}) =>
-  Layer.fresh(Uploads.layer(options).pipe(Layer.provideMerge(Engine.layer(quietEngine)), Layer.provideMerge(storeLayer(address))))
+  Layer.fresh(
+    Uploads.layer({ uploads: [Posts], ...options }).pipe(
+      Layer.provideMerge(Engine.layer(quietEngine)),
+      Layer.provideMerge(storeLayer(address)),
+    ),
+  )
 
 /** Makes something once for all tests of the test process. */
 const once = <A>(make: () => Promise<A>): (() => Promise<A>) => {

@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs"
 import * as Schema from "effect/Schema"
 // Not the whole package: every worker process loads what this module imports.
-import { defineUpload } from "../../src/UploadDefinition.ts"
+import { defineUpload } from "../../src/kind/UploadDefinition.ts"
 
 export const Stubborn = defineUpload({
   name: "Stubborn",

@@ -33,7 +33,7 @@ const isAsyncWorkflow = (value: unknown): boolean =>
 const isDeferred = (value: unknown): boolean => isObject(value) && "name" in value && "successSchema" in value && "exitSchema" in value
 
 const isUpload = (value: unknown): boolean =>
-  value === "hacker-news" || (isObject(value) && "kind" in value && "fields" in value && "name" in value && typeof value.name === "string")
+  value === "items" || (isObject(value) && "kind" in value && "fields" in value && "name" in value && typeof value.name === "string")
 
 const isDuration = (value: unknown): boolean => {
   const duration = Duration.fromInput(value as Duration.Input)
@@ -120,7 +120,7 @@ const Settings = struct({
   ),
   // Decoded by its own schema, which is loaded only for a configuration with this section.
   knowledge: optional(Schema.Unknown),
-  uploads: optional(Schema.NonEmptyArray(declared<UploadType>(isUpload, '"hacker-news", or an upload made with defineUpload'))),
+  uploads: optional(Schema.NonEmptyArray(declared<UploadType>(isUpload, '"items", or an upload made with defineUpload'))),
   retention: optional(Schema.Record(Schema.String, duration)),
   limits: optional(Limits),
   cluster: optional(Cluster),
@@ -173,9 +173,7 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
   const known = [
     ...own,
     ...(knowledge === undefined ? [] : machinesOfSystem.knowledge),
-    ...(uploads === undefined
-      ? []
-      : [batchMachine, ...uploads.map((one) => (one === "hacker-news" ? hackerNewsMachine : one.kind.machine))]),
+    ...(uploads === undefined ? [] : machinesOfSystem.uploads),
   ]
   const named = [...(knowledge === undefined ? [] : workflowsOfKnowledge), ...workflows.map(nameOfWorkflow)]
   return (
@@ -183,7 +181,7 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
     usedTwice("machines", known) ??
     usedTwice(
       "uploads",
-      (uploads ?? []).map((one) => (one === "hacker-news" ? one : one.name)),
+      (uploads ?? []).map((one) => (one === "items" ? "Items" : one.name)),
     ) ??
     usedTwice("workflows", named) ??
     unknownName("upcasters", "machine", Object.keys(upcasters), own) ??
@@ -194,10 +192,6 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
     ])
   )
 }
-
-const {
-  uploads: [batchMachine, hackerNewsMachine],
-} = machinesOfSystem
 
 /** Names that no other workflow can have where knowledge is on. */
 const workflowsOfKnowledge = ["extraction"]

@@ -27,8 +27,8 @@ export type ConfiguredWorkflow<R> =
   | { readonly workflow: Workflow.Any; readonly layer: Layer.Layer<never, unknown, R>; readonly events?: WorkflowEvents }
   | KnownWorkflow
 
-/** An item type that can be uploaded: the built-in one, or a type made with `defineUpload`. */
-export type UploadType = "hacker-news" | AnyUpload
+/** A kind of uploads: the built-in one of objects with an `id`, or a kind made with `defineUpload`. */
+export type UploadType = "items" | AnyUpload
 
 /** Limits of the server. The defaults are in the README of `@detent/server`. */
 export interface HttpLimits {

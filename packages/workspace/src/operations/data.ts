@@ -141,9 +141,9 @@ const systemsIn = (data: string) =>
 
 const refuseUnknownKinds = (source: SqlClient, uploads: ReadonlyArray<AnyUpload>) =>
   Effect.gen(function* () {
-    const { storedKinds } = yield* Effect.promise(() => import("@detent/uploads"))
+    const { Items, storedKinds } = yield* Effect.promise(() => import("@detent/uploads"))
     const kinds = yield* Effect.provideService(storedKinds, SqlClient, source)
-    const unknown = kinds.find((kind) => !uploads.some(({ name }) => name === kind))
+    const unknown = kinds.find((kind) => ![Items, ...uploads].some(({ name }) => name === kind))
     if (unknown !== undefined)
       return yield* new CopyRefused({
         problem: `items of ${unknown} are stored, but their searched fields are unknown here`,
@@ -158,9 +158,7 @@ const indexesOf = (
 ): Effect.Effect<ReadonlyArray<IndexBuild>> =>
   Effect.promise(async () => {
     if (!isUsed(tables).uploads) return []
-    const { rebuildKindSearch, rebuildSearch } = await import("@detent/uploads")
-    return [
-      { name: "words of Hacker News items", step: (after) => Effect.provideService(rebuildSearch(after), SqlClient, target) },
-      { name: "words of uploaded items", step: (after) => Effect.provideService(rebuildKindSearch(uploads, after), SqlClient, target) },
-    ]
+    const { Items, rebuildSearch } = await import("@detent/uploads")
+    const kinds = [...new Map([Items, ...uploads].map((one) => [one.name, one])).values()]
+    return [{ name: "words of uploaded items", step: (after) => Effect.provideService(rebuildSearch(kinds, after), SqlClient, target) }]
   })

@@ -7,7 +7,6 @@ import {
   type EntryQuery,
   type FailureReport,
   type ItemQuery,
-  type KindQuery,
   type StartOptions,
   Uploads,
 } from "@detent/uploads"
@@ -67,11 +66,11 @@ const failureOf = ({ message, cause, cancelled, transition, processor, attempts,
   ...optional({ cause, transition, processor, attempts }),
 })
 
-const itemOf = ({ index, line, state, hnId, id, problem, correctedAt, attempts, instanceId }: Entry) => ({
+const itemOf = ({ index, line, state, id, problem, correctedAt, attempts, instanceId }: Entry) => ({
   index,
   line,
   state,
-  ...optional({ hnId, id, problem, correctedAt }),
+  ...optional({ id, problem, correctedAt }),
   attempts,
   instanceId,
 })
@@ -254,7 +253,7 @@ export const cancel = (id: string, reason?: string) =>
 export const kinds = Effect.map(Uploads, (uploads) => ({ kinds: uploads.kinds }))
 
 /** Stored items of a kind by words, fields and time, as JSON. */
-export const searchKind = (kind: string, query: KindQuery<string>) =>
+export const searchKind = (kind: string, query: ItemQuery<string>) =>
   Effect.gen(function* () {
     const named = yield* (yield* Uploads).named(kind)
     const page = yield* named.search(query)
@@ -269,11 +268,4 @@ export const itemOfKind = (kind: string, id: string) =>
       named.item(id),
       Option.match({ onNone: () => Effect.fail(new StoredItemNotFound({ kind, id })), onSome: (item) => Effect.succeed(item) }),
     )
-  })
-
-/** Stored items of Hacker News by type, author, time and words. */
-export const search = (query: ItemQuery) =>
-  Effect.gen(function* () {
-    const page = yield* (yield* Uploads).search(query)
-    return paged({ items: page.items }, page.next)
   })

@@ -9,4 +9,4 @@ const Products = defineUpload({
   index: { text: ["title"] },
 })
 
-export default defineConfig({ uploads: [Products, "hacker-news"] })
+export default defineConfig({ uploads: [Products, "items"] })

@@ -3,41 +3,24 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
-import { searchText } from "../../item/PlainText.ts"
-import {
-  addItemValues,
-  type Dialect,
-  entryColumns,
-  type ItemOfBatch,
-  itemColumns,
-  type KindItemValues,
-  replacedColumns,
-  type Value,
-} from "../Dialect.ts"
+import { type Dialect, entryColumns, type ItemOfBatch } from "../Dialect.ts"
 import type { SearchTerm } from "../SearchText.ts"
 import { queryOf, sequenceText, vectorOf } from "./TextVector.ts"
 
-export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
-  const insert = insertItems(schema)
-  return {
-    sql,
-    batches: sql.literal(`${schema}.upload_batches`),
-    entries: sql.literal(`${schema}.upload_entries`),
-    items: sql.literal(`${schema}.items`),
-    kindItems: sql.literal(`${schema}.upload_items`),
-    limits: sql.literal(`${schema}.upload_limits`),
-    rows: (json) => sql`jsonb_array_elements(${json}::jsonb) as one (value)`,
-    textOf: (column) => sql.literal(`${column} #>> '{}'`),
-    writeEntries: (entries) =>
-      entries.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertEntries(schema), [JSON.stringify(entries)])),
-    writeItems: (items) => writeItems(sql, insert, items),
-    matches: (terms) => matching(sql, terms, []),
-    isBy: (author) => sql`i.author = ${author}`,
-    flag: (value) => sql`${value}`,
-    writeKindItems: (items) => writeKindItems(sql, schema, items),
-    kindMatches: (terms, tokens) => matching(sql, terms, tokens),
-  }
-}
+export const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
+  sql,
+  batches: sql.literal(`${schema}.upload_batches`),
+  entries: sql.literal(`${schema}.upload_entries`),
+  items: sql.literal(`${schema}.upload_items`),
+  limits: sql.literal(`${schema}.upload_limits`),
+  rows: (json) => sql`jsonb_array_elements(${json}::jsonb) as one (value)`,
+  textOf: (column) => sql.literal(`${column} #>> '{}'`),
+  flag: (value) => sql`${value}`,
+  writeEntries: (entries) =>
+    entries.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertEntries(schema), [JSON.stringify(entries)])),
+  writeItems: (kind, items) => writeItems(sql, schema, kind, items),
+  matches: (terms, tokens) => matching(sql, terms, tokens),
+})
 
 const matching = (sql: SqlClient, terms: ReadonlyArray<SearchTerm>, tokens: ReadonlyArray<string>): Fragment => {
   const { query, sequences } = queryOf(terms, tokens)
@@ -50,11 +33,11 @@ const matching = (sql: SqlClient, terms: ReadonlyArray<SearchTerm>, tokens: Read
   ])
 }
 
-const writeKindItems = (sql: SqlClient, schema: string, items: ReadonlyArray<KindItemValues>): Effect.Effect<void, SqlError> => {
+const writeItems = (sql: SqlClient, schema: string, kind: string, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> => {
   if (items.length === 0) return Effect.void
-  const rows = items.map(({ kind, id, time, content, batch, index, text, tokens }) => {
+  const rows = items.map(({ batch, index, item: { id, time, content, text, tokens } }) => {
     const { search, sequence } = vectorOf(text, tokens)
-    return [kind, id, time, content, batch, index, search, sequence]
+    return [id, time, content, batch, index, search, sequence]
   })
   // Numbered in the order of the file, which is the order of equal times; written in the order of their ids, so that two batches that
   // write the same items do not wait for each other.
@@ -65,36 +48,14 @@ const writeKindItems = (sql: SqlClient, schema: string, items: ReadonlyArray<Kin
         from (select value from jsonb_array_elements($1::jsonb) with ordinality as one (value, place) order by place) as given
       )
       insert into ${schema}.upload_items (item, kind, id, time, content, batch, item_index, search, sequence) overriding system value
-      select item, value ->> 0, value ->> 1, (value ->> 2)::double precision, value ->> 3, (value ->> 4)::integer, (value ->> 5)::bigint,
-        (value ->> 6)::tsvector, (value ->> 7)::tsvector
-      from numbered order by (value ->> 1) collate "C"
+      select item, $2, value ->> 0, (value ->> 1)::double precision, value ->> 2, (value ->> 3)::integer, (value ->> 4)::bigint,
+        (value ->> 5)::tsvector, (value ->> 6)::tsvector
+      from numbered order by (value ->> 0) collate "C"
       on conflict (kind, id) do update set time = excluded.time, content = excluded.content, batch = excluded.batch,
         item_index = excluded.item_index, search = excluded.search, sequence = excluded.sequence`,
-      [JSON.stringify(rows)],
+      [JSON.stringify(rows), kind],
     ),
   )
-}
-
-const writeItems = (sql: SqlClient, insert: string, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> => {
-  if (items.length === 0) return Effect.void
-  // In the order of their ids, so that two batches that write the same items do not wait for each other.
-  const ordered = items.toSorted((left, right) => left.item.hnId - right.item.hnId)
-  const rows = ordered.map((one) => {
-    const values: Array<Value> = []
-    addItemValues(values, one)
-    const { search, sequence } = vectorOf(searchText(one.item))
-    values.push(search, sequence)
-    return values
-  })
-  return Effect.asVoid(sql.unsafe(insert, [JSON.stringify(rows)]))
-}
-
-const texts = new Set<string>(["type", "author", "text", "url", "title", "kids", "parts"])
-const flags = new Set<string>(["deleted", "dead"])
-
-const readColumn = (column: string, position: number): string => {
-  if (texts.has(column)) return `value ->> ${position}`
-  return flags.has(column) ? `(value ->> ${position})::integer::boolean` : `(value ->> ${position})::bigint`
 }
 
 const readEntryColumn = (column: string, position: number): string =>
@@ -106,10 +67,3 @@ const insertEntries = (schema: string): string => `
   insert into ${schema}.upload_entries (attempts, ${entryColumns.join(", ")})
   select 1, ${entryColumns.map(readEntryColumn).join(", ")}
   from jsonb_array_elements($1::jsonb) as one (value)`
-
-const insertItems = (schema: string): string => `
-  insert into ${schema}.items (${itemColumns.join(", ")}, search, sequence)
-  select ${itemColumns.map(readColumn).join(", ")}, (value ->> ${itemColumns.length})::tsvector,
-    (value ->> ${itemColumns.length + 1})::tsvector
-  from jsonb_array_elements($1::jsonb) as one (value)
-  on conflict (hn_id) do update set ${replacedColumns.join(", ")}, search = excluded.search, sequence = excluded.sequence`

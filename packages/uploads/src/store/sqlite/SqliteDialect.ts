@@ -2,46 +2,21 @@
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { searchText } from "../../item/PlainText.ts"
-import {
-  addItemValues,
-  type Dialect,
-  type EntryValues,
-  entryColumns,
-  type ItemOfBatch,
-  itemColumns,
-  type KindItemValues,
-  replacedColumns,
-  type Value,
-} from "../Dialect.ts"
+import { type Dialect, type EntryValues, entryColumns, type ItemOfBatch, type Value } from "../Dialect.ts"
 import { type SearchTerm, wordsOf } from "../SearchText.ts"
 
 export const sqliteDialect = (sql: SqlClient): Dialect => ({
   sql,
   batches: sql.literal("detent_upload_batches"),
   entries: sql.literal("detent_upload_entries"),
-  items: sql.literal("detent_items"),
-  kindItems: sql.literal("detent_upload_items"),
+  items: sql.literal("detent_upload_items"),
   limits: sql.literal("detent_upload_limits"),
   rows: (json) => sql`json_each(${json})`,
   textOf: (column) => sql.literal(column),
-  writeEntries: (entries) => writeEntries(sql, entries),
-  writeItems: (items) => writeItems(sql, items),
-  matches: (terms) => {
-    const { positive, match } = matchOf(terms)
-    const found = sql`(select rowid from detent_items_search where detent_items_search match ${match})`
-    return positive ? sql`i.hn_id in ${found}` : sql`i.hn_id not in ${found}`
-  },
-  isBy: (author) => {
-    const words = wordsOf(author)
-    // The search index narrows the candidates; the row has the exact author.
-    if (words.length === 0) return sql`i.author = ${author}`
-    const match = `author : "${words.join(" ")}"`
-    return sql`i.author = ${author} and i.hn_id in (select rowid from detent_items_search where detent_items_search match ${match})`
-  },
   flag: (value) => sql`${value ? 1 : 0}`,
-  writeKindItems: (items) => writeKindItems(sql, items),
-  kindMatches: (terms, tokens) => {
+  writeEntries: (entries) => writeEntries(sql, entries),
+  writeItems: (kind, items) => writeItems(sql, kind, items),
+  matches: (terms, tokens) => {
     const { positive, match } = matchOf(terms)
     const has = (text: string) => sql`(select rowid from detent_upload_items_search where detent_upload_items_search match ${text})`
     const wanted = [...(positive ? [`(${match})`] : []), ...tokens.map((token) => `fields : ${token}`)]
@@ -52,33 +27,16 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
   },
 })
 
-const writeKindItems = (sql: SqlClient, items: ReadonlyArray<KindItemValues>): Effect.Effect<void, SqlError> =>
-  Effect.gen(function* () {
-    if (items.length === 0) return
-    const rows = JSON.stringify(items.map(({ kind, id, time, content, batch, index }) => [kind, id, time, content, batch, index]))
-    const written = yield* sql<{ readonly item: number; readonly id: string }>`
-      insert into detent_upload_items (kind, id, time, content, batch, item_index)
-      select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 from json_each(${rows}) where true
-      on conflict (kind, id) do update
-        set time = excluded.time, content = excluded.content, batch = excluded.batch, item_index = excluded.item_index
-      returning item, id`
-    const keys = new Map(written.map(({ item, id }) => [id, item]))
-    const words = JSON.stringify(items.map(({ id, text, tokens }) => [keys.get(id), indexedWords(text), tokens.join(" ")]))
-    yield* sql`
-      insert or replace into detent_upload_items_search (rowid, words, fields)
-      select value ->> 0, value ->> 1, value ->> 2 from json_each(${words})`
-  })
-
 /** Nearly all entries are stored, so these have their own statement, in which shared values are one parameter. */
 const writeEntries = (sql: SqlClient, entries: ReadonlyArray<EntryValues>): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
-    const stored = entries.filter(([, , state, , , , , reason]) => state === "stored" && reason === null)
+    const stored = entries.filter(([, , state, , , , reason]) => state === "stored" && reason === null)
     for (const some of inStatements(stored)) {
-      const values = valuesIn(some, (all, [, index, , hnId, itemId, line, offset]) => all.push(index, hnId, itemId, line, offset))
+      const values = valuesIn(some, (all, [, index, , itemId, line, offset]) => all.push(index, itemId, line, offset))
       yield* sql.unsafe(insertStored.get(some.length) ?? "", [...values, some[0]?.[0] ?? null])
     }
     if (stored.length === entries.length) return
-    const others = entries.filter(([, , state, , , , , reason]) => state !== "stored" || reason !== null)
+    const others = entries.filter(([, , state, , , , reason]) => state !== "stored" || reason !== null)
     for (const some of inStatements(others))
       yield* sql.unsafe(
         insertEntries.get(some.length) ?? "",
@@ -92,45 +50,48 @@ const writeEntries = (sql: SqlClient, entries: ReadonlyArray<EntryValues>): Effe
  */
 const statementSizes = [250, 25, 1] as const
 
-const writeItems = (sql: SqlClient, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> =>
+const writeItems = (sql: SqlClient, kind: string, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     if (items.length === 0) return
-    // Replaces only where an item exists: replacing takes 3 µs more for each item.
-    const [insert, insertText] = (yield* someExist(sql, items)) ? [replaceItems, replaceWords] : [insertItems, insertWords]
-    for (const some of inStatements(items)) yield* sql.unsafe(insert.get(some.length) ?? "", valuesIn(some, addItemValues))
-    for (const [size, some] of inPaddedStatements(items)) {
-      const values = valuesIn(some, addWords)
+    const [last] = yield* sql<{ readonly item: number | null }>`select max(item) as item from detent_upload_items`
+    const keys = new Map<string, number>()
+    for (const some of inStatements(items)) {
+      const values = valuesIn(some, (all, { batch, index, item: { id, time, content } }) => all.push(id, time, content, batch, index))
+      const written = yield* sql.unsafe<WrittenItem>(insertItems.get(some.length) ?? "", [...values, kind])
+      for (const { item, id } of written) keys.set(id, item)
+    }
+    // Replaces only where an item existed: replacing takes 3 µs more for each item.
+    const words = items.map(({ item: { id, text, tokens } }): WordRow => [keys.get(id) ?? 0, indexedWords(text), tokens.join(" ")])
+    const isNew = ([item]: WordRow) => item > (last?.item ?? 0)
+    yield* writeWords(sql, insertWords, words.filter(isNew))
+    yield* writeWords(
+      sql,
+      replaceWords,
+      words.filter((row) => !isNew(row)),
+    )
+  })
+
+interface WrittenItem {
+  readonly item: number
+  readonly id: string
+}
+
+type WordRow = readonly [item: number, words: string, fields: string]
+
+const writeWords = (sql: SqlClient, statements: ReadonlyMap<number, string>, rows: ReadonlyArray<WordRow>): Effect.Effect<void, SqlError> =>
+  Effect.gen(function* () {
+    for (const [size, some] of inPaddedStatements(rows)) {
+      const values = valuesIn(some, (all, row) => all.push(...row))
       while (values.length < size * wordColumns) values.push(null)
-      yield* sql.unsafe(insertText.get(size) ?? "", values)
+      yield* sql.unsafe(statements.get(size) ?? "", values)
     }
   })
-
-/** Whether some of the items are in the table. The items of most files have higher ids than all before them, which one look-up finds. */
-const someExist = (sql: SqlClient, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<boolean, SqlError> =>
-  Effect.gen(function* () {
-    const ids = items.map(({ item }) => item.hnId)
-    const [least, greatest] = [ids.reduce((one, other) => Math.min(one, other)), ids.reduce((one, other) => Math.max(one, other))]
-    const between = yield* sql<Found>`
-      select exists (select 1 from detent_items where hn_id between ${least} and ${greatest}) as found`
-    if (between[0]?.found !== 1) return false
-    const same = yield* sql<Found>`
-      select exists (select 1 from detent_items where hn_id in (select value from json_each(${JSON.stringify(ids)}))) as found`
-    return same[0]?.found === 1
-  })
-
-interface Found {
-  readonly found: number
-}
 
 /** The parameters of a statement for many rows, in one array: thousands of arrays for single rows would only be garbage. */
 const valuesIn = <A>(rows: ReadonlyArray<A>, add: (values: Array<Value>, row: A) => void): Array<Value> => {
   const values: Array<Value> = []
   for (const row of rows) add(values, row)
   return values
-}
-
-const addWords = (values: Array<Value>, { item }: ItemOfBatch) => {
-  values.push(item.hnId, indexedWords(searchText(item)), indexedWords(item.by ?? ""))
 }
 
 const inStatements = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
@@ -177,22 +138,26 @@ const insertEntries = bySize(
 /** The last parameter is the batch. */
 const insertStored = bySize(
   (rows) => `
-    insert into detent_upload_entries (batch, item_index, state, hn_id, item_id, line, byte_offset, attempts)
-    select b.batch, v.column1, 'stored', v.column2, v.column3, v.column4, v.column5, 1
-    from (values ${rows("(?, ?, ?, ?, ?)")}) v cross join (select ? as batch) b`,
+    insert into detent_upload_entries (batch, item_index, state, item_id, line, byte_offset, attempts)
+    select b.batch, v.column1, 'stored', v.column2, v.column3, v.column4, 1
+    from (values ${rows("(?, ?, ?, ?)")}) v cross join (select ? as batch) b`,
 )
 
-const insertInto = (rows: (row: string) => string): string =>
-  `insert into detent_items (${itemColumns.join(", ")}) values ${rows(`(${itemColumns.map(() => "?").join(", ")})`)}`
-
-const insertItems = bySize(insertInto)
-
-const replaceItems = bySize((rows) => `${insertInto(rows)} on conflict (hn_id) do update set ${replacedColumns.join(", ")}`)
+/** The last parameter is the kind. `where true` tells the parser that `on` begins the conflict clause. */
+const insertItems = bySize(
+  (rows) => `
+    insert into detent_upload_items (kind, id, time, content, batch, item_index)
+    select k.kind, v.column1, v.column2, v.column3, v.column4, v.column5
+    from (values ${rows("(?, ?, ?, ?, ?)")}) v cross join (select ? as kind) k where true
+    on conflict (kind, id) do update
+      set time = excluded.time, content = excluded.content, batch = excluded.batch, item_index = excluded.item_index
+    returning item, id`,
+)
 
 const wordColumns = 3
 
 const givenWords = (rows: (row: string) => string): string => `
-  into detent_items_search (rowid, words, author)
+  into detent_upload_items_search (rowid, words, fields)
   select column1, column2, column3 from (values ${rows("(?, ?, ?)")}) where column1 is not null`
 
 const insertWords = bySize((rows) => `insert ${givenWords(rows)}`, wordSizes)

@@ -1,22 +1,20 @@
 /** Reads the text of one item of any kind: returns its content for the table, or its problem. */
 import { describe } from "@detent/machine/internal"
-import type { ItemId, ItemKind } from "./ItemKind.ts"
-import { type BadItem, bad, type Identity, parse, refusalOf } from "./ReadItem.ts"
+import type { Reading } from "../item/ItemEntity.ts"
+import type { ItemContent, ItemKind } from "./ItemKind.ts"
+import { type BadItem, bad, parse, refusalOf } from "./ReadItem.ts"
 
 /** A valid item of any kind, as plain data: the process that reads the item evaluates its definition. */
 export interface GoodContent {
   readonly _tag: "Good"
-  readonly id: ItemId
-  readonly known: Identity
-  /** Its content for the table of its kind. */
-  readonly content: object
+  readonly content: ItemContent
 }
 
 /** The result of reading an item of any kind. An item that the check of its definition refused also has its content. */
 export type ReadContent = GoodContent | (BadItem & { readonly unchecked?: GoodContent })
 
 /** The part of a kind that reading needs. */
-export type Reader = Pick<ItemKind, "read" | "identify" | "idOf" | "contentOf" | "check" | "unknownKeys">
+export type Reader = Pick<ItemKind, "read" | "contentOf" | "check" | "unknownKeys">
 
 /** Reads the text of an item: JSON, then the schema of its kind, then the check of the user. */
 export const readContent = (text: string, kind: Reader): ReadContent => {
@@ -39,12 +37,21 @@ const contentOf = (value: unknown, kind: Reader): ReadContent => {
     const found = kind.read(value)
     if (found._tag === "Bad") return found
     const { item } = found
-    const good: GoodContent = { _tag: "Good", id: kind.idOf(item), known: kind.identify(item), content: kind.contentOf(item) }
+    const good: GoodContent = { _tag: "Good", content: kind.contentOf(item) }
+    if (!isStorable(good.content.content)) return bad("not_text", "it has a character that cannot be stored", good.content.id)
     const refused = kind.check === undefined ? undefined : refusalOf(kind.check, item)
-    return refused === undefined ? good : { ...bad("rejected", refused, good.known), unchecked: good }
+    return refused === undefined ? good : { ...bad("rejected", refused, good.content.id), unchecked: good }
   } catch (cause) {
     return bad("rejected", `its definition failed: ${describe(cause)}`)
   }
+}
+
+/** PostgreSQL cannot store U+0000 in JSON, nor half a surrogate pair. `JSON.stringify` escapes both. */
+const isStorable = (json: string): boolean => !/\\u(?:0000|d[89a-f])/.test(json) || areStorable(JSON.parse(json))
+
+const areStorable = (value: unknown): boolean => {
+  if (typeof value === "string") return !value.includes("\u0000") && value.isWellFormed()
+  return typeof value !== "object" || value === null || Object.entries(value).flat().every(areStorable)
 }
 
 const unknownKeysOf = (kind: Reader, value: object): string | undefined => {
@@ -54,4 +61,20 @@ const unknownKeysOf = (kind: Reader, value: object): string | undefined => {
     // The schema throws for this value: reading the item reports the reason.
     return undefined
   }
+}
+
+/** When an item was read, and when it was checked. */
+export interface ReadTimes {
+  readonly ingestedAt: number
+  readonly validatedAt: number
+}
+
+/** The input of an attempt of the item's instance. */
+export const readingOf = (read: ReadContent, duplicateOf: number | undefined, { ingestedAt, validatedAt }: ReadTimes): Reading => {
+  if (read._tag === "Bad") {
+    const { problem, itemId } = read
+    return { ...(itemId === undefined ? {} : { itemId }), problem, ingestedAt }
+  }
+  const known = { itemId: read.content.id, ingestedAt, validatedAt }
+  return duplicateOf === undefined ? known : { ...known, duplicateOf }
 }

@@ -1,5 +1,4 @@
-/** The searched text of an item: its title and text without markup. */
-import type { HNItem } from "./HNItem.ts"
+/** The text of HTML, without its markup. */
 
 const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " }
 
@@ -27,9 +26,4 @@ const withoutTags = (html: string): string => {
     text += `${html.slice(from, start)} `
     from = end + 1
   }
-}
-
-export const searchText = ({ title, text }: HNItem): string => {
-  if (title === undefined) return text === undefined ? "" : plainText(text)
-  return text === undefined ? plainText(title) : `${plainText(title)} ${plainText(text)}`
 }

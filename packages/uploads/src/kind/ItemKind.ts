@@ -2,18 +2,15 @@
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Notice } from "../batch/BatchWork.ts"
-import type { Identity, ReadItem } from "./ReadItem.ts"
-
-/** A number for Hacker News, a text for every other kind. */
-export type ItemId = string | number
+import type { ReadItem } from "./ReadItem.ts"
 
 /** An item as JSON. */
 export interface JsonObject {
   readonly [field: string]: Schema.Json
 }
 
-/** The stored and indexed content of an item of any kind but Hacker News. */
-export interface KindContent {
+/** The stored and indexed content of an item, as plain data. */
+export interface ItemContent {
   readonly id: string
   readonly time: number
   /** Its JSON. */
@@ -29,13 +26,6 @@ export type Integrity = "size" | "time" | "hash"
 
 export interface ItemKind {
   readonly name: string
-  /** The name of the machine of its items. */
-  readonly machine: string
-  /** The table of its items. The table of Hacker News has a column for each field. */
-  readonly storage: "items" | "upload_items"
-  readonly idOf: (item: object) => ItemId
-  /** The identity of an item, for its instance. */
-  readonly identify: (item: object) => Identity
   /** Reads the JSON value of an item. */
   readonly read: (value: unknown) => ReadItem<object>
   /** The unknown keys of a JSON value, as text, with the nearest known name. */
@@ -43,10 +33,7 @@ export interface ItemKind {
   /** The JSON value of an item. */
   readonly encode: (item: object) => JsonObject
   readonly decode: (stored: unknown) => object
-  /** The content of an item for its table, as plain data: the item itself for Hacker News, {@link KindContent} for every other kind. */
-  readonly contentOf: (item: object) => object
-  /** The JSON of such content. */
-  readonly jsonOf: (content: object) => string
+  readonly contentOf: (item: object) => ItemContent
   /** Fields that searches can use. */
   readonly fields: ReadonlyArray<string>
   /** The address of the module that exports the definition. With a module, worker processes read the items. */

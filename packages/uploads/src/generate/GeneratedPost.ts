@@ -1,8 +1,8 @@
-/** Generates items that resemble those of Hacker News, and invalid items of every kind, for files of any size. */
+/** Generates posts of a forum, and invalid items of every kind, for files of any size. */
 import type { ProblemReason } from "../item/ItemProblem.ts"
 
-/** The kinds of invalid items. `rejected` and `limit_exceeded` depend on a definition of the user. */
-export type BadKind = Exclude<ProblemReason, "rejected" | "limit_exceeded">
+/** The kinds of invalid items. `rejected` and `limit_exceeded` depend on a definition, and generated text is always UTF-8. */
+export type BadKind = Exclude<ProblemReason, "rejected" | "limit_exceeded" | "not_text">
 
 export interface GenerateOptions {
   readonly items: number
@@ -21,7 +21,7 @@ export interface GeneratedItem {
   readonly bad: BadKind | undefined
 }
 
-/** The time of the first item of Hacker News, in 2006. */
+/** The time of the first post. */
 const firstSecond = 1_160_418_111
 
 /** Generates the items one after the other, without keeping them. */
@@ -92,26 +92,25 @@ const spoiled = (kind: BadKind, item: Fields, chance: Chance, good: ReadonlyArra
       return `{"id":${id},"type":${type},"by":undefined}`
     case "not_an_object":
       return chance.pick(["42", "null", '"comment"', "[1,2,3]", "true"])
-    case "not_text":
-      return JSON.stringify({ ...item, text: "a zero \u0000 in it" })
     case "too_large":
       return JSON.stringify({ ...item, text: "large ".repeat(Math.ceil(largeItemBytes / 6)) })
     case "missing_id":
       return JSON.stringify({ type, ...others })
     case "invalid_id":
       return JSON.stringify({ ...item, id: chance.pick([-7, 1.5, "abc", 0, true]) })
-    case "missing_type":
+    case "missing_field":
       return JSON.stringify({ id, ...others })
-    case "unknown_type":
-      return JSON.stringify({ ...item, type: chance.pick(["stroy", "Comment", "link", ""]) })
     case "invalid_field":
-      return JSON.stringify({ ...item, ...chance.pick([{ time: "yesterday" }, { by: 12 }, { kids: [1, "two"] }, { deleted: "yes" }]) })
+      return JSON.stringify({
+        ...item,
+        ...chance.pick([{ type: "stroy" }, { time: "yesterday" }, { by: 12 }, { kids: [1, "two"] }, { deleted: "yes" }]),
+      })
     case "duplicate":
       return JSON.stringify({ ...item, id: chance.pick(good) })
   }
 }
 
-// Words, names and texts that resemble those of Hacker News: HTML, accents, other scripts, emoji.
+// Words, names and texts of all kinds: HTML, accents, other scripts, emoji.
 
 const common =
   "the of to and a in is it that for on with you as be this are not have or but from at by an if they we can was more will about what so just like there all do out up one would has when people which some than their how no use time get work new other into only also way make because most then even think really good need much data code system software company problem years".split(
@@ -156,12 +155,12 @@ export const url = (chance: Chance): string =>
 export const title = (chance: Chance): string => {
   const kind = chance.next()
   const text = sentence(chance, 3, 9)
-  if (kind < 0.05) return `Show HN: ${text}`
-  if (kind < 0.1) return `Ask HN: ${text}?`
+  if (kind < 0.05) return `Show: ${text}`
+  if (kind < 0.1) return `Ask: ${text}?`
   return kind < 0.13 ? `${text} [pdf]` : text
 }
 
-/** A comment of one to four paragraphs, in the HTML of Hacker News. */
+/** A comment of one to four paragraphs, in HTML. */
 export const comment = (chance: Chance): string => {
   let text = ""
   for (let paragraphs = 1 + chance.rank(4); paragraphs > 0; paragraphs--) {

@@ -20,11 +20,11 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import * as SchemaIssue from "effect/SchemaIssue"
 import type { StandardSchemaV1 } from "effect/StandardSchema"
-import type { Notice } from "./batch/BatchWork.ts"
-import { tokensOf } from "./item/FieldToken.ts"
-import type { Integrity, ItemKind, KindContent } from "./item/ItemKind.ts"
-import type { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
-import { bad, isStorable, kindOf } from "./item/ReadItem.ts"
+import type { Notice } from "../batch/BatchWork.ts"
+import { tokensOf } from "../item/FieldToken.ts"
+import type { ItemProblem, ProblemReason } from "../item/ItemProblem.ts"
+import type { Integrity, ItemContent, ItemKind } from "./ItemKind.ts"
+import { bad, kindOf } from "./ReadItem.ts"
 
 /** The schema of items, of Effect or another library: an object whose decoding needs no services. */
 export type ItemSchema = Schema.Codec<object, unknown> | StandardSchemaV1<unknown, object>
@@ -104,10 +104,7 @@ export interface UploadDefinition<in out Item, out Field extends string> extends
 
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
-/** The name of Hacker News, and the name whose machine would be `HNItem`, the machine of Hacker News. */
-const taken = ["HackerNews", "HN"]
-
-/** Defines an upload. Throws a TypeError for an invalid or reserved name. */
+/** Defines an upload. Throws a TypeError for an invalid name. */
 export const defineUpload = <
   const S extends ItemSchema,
   const Field extends FieldsOf<TypeOf<S>, Comparable | ReadonlyArray<Comparable>> = never,
@@ -117,7 +114,6 @@ export const defineUpload = <
   const { name, index } = options
   if (!namePattern.test(name))
     throw new TypeError(`${JSON.stringify(name)} cannot name an upload; use up to 64 letters, digits, - and _, with a letter first`)
-  if (taken.includes(name)) throw new TypeError(`${name} is reserved for the built-in upload of Hacker News; choose another name`)
   checkSchema(options.schema, `the item of upload ${name}`)
   return definitionOf(itemKind(options), asSchema(options.schema), index?.fields ?? [])
 }
@@ -125,7 +121,7 @@ export const defineUpload = <
 const itemCodec = (schema: ItemSchema): Schema.Codec<object, unknown> => asSchema(schema) as Schema.Codec<object, unknown>
 
 /** The kind of an upload's items: how they are read, stored and found. */
-export const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOptions<S, Field>): ItemKind => {
+const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOptions<S, Field>): ItemKind => {
   const { name, index = {} } = options
   const schema = itemCodec(options.schema)
   const id = picked(options.id)
@@ -136,30 +132,24 @@ export const itemKind = <S extends ItemSchema, Field extends string>(options: Up
   const fields = index.fields ?? []
   return {
     name,
-    machine: `${name}Item`,
-    storage: "upload_items",
-    idOf: (item) => String(id(item)),
-    identify: (item) => ({ itemId: String(id(item)) }),
-    read: reader(schema, id),
+    read: reader(schema, id, typeof options.id === "string" ? options.id : undefined),
     unknownKeys: unknownKeys(json),
     encode,
     decode: Schema.decodeUnknownSync(json),
-    contentOf: (item): KindContent => ({
+    contentOf: (item): ItemContent => ({
       id: String(id(item)),
       time: time(item),
       content: JSON.stringify(encode(item)),
       text: text(item),
       tokens: fields.flatMap((field) => tokensOf(field, (item as Readonly<Record<string, unknown>>)[field])),
     }),
-    // `contentOf` above made the content.
-    jsonOf: (content) => (content as KindContent).content,
     fields,
     ...settingsOf(options),
   }
 }
 
 /** A definition of a kind. */
-export const definitionOf = <Item, Field extends string>(
+const definitionOf = <Item, Field extends string>(
   kind: ItemKind,
   schema: Schema.Codec<Item, unknown>,
   fields: ReadonlyArray<Field>,
@@ -242,18 +232,42 @@ const keyIssues = SchemaIssue.makeFormatterStandardSchemaV1({
 
 const nameOf = (part: PropertyKey | { readonly key: PropertyKey }): string => String(typeof part === "object" ? part.key : part)
 
-const reader = (schema: Schema.Codec<object, unknown>, id: Untyped): ItemKind["read"] => {
+/** `idField` is the field of the id, if it is one: its problems have reasons of their own. */
+const reader = (schema: Schema.Codec<object, unknown>, id: Untyped, idField: string | undefined): ItemKind["read"] => {
   const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value))
       return bad("not_an_object", `it is ${kindOf(value)}, not an object`)
     const decoded = decode(value)
-    if (Result.isFailure(decoded)) return bad("invalid_field", schemaProblem(schema, decoded.failure))
+    if (Result.isFailure(decoded)) {
+      const given = idField === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[idField]
+      return bad(reasonOf(decoded.failure.issue, idField), schemaProblem(schema, decoded.failure), shownId(given))
+    }
     const item = decoded.success
     const found = idProblem(id(item))
     return found === undefined ? { _tag: "Good", item } : bad(found.reason, found.message)
   }
 }
+
+/** The id of an invalid item, if it can be used to find the item again. */
+const shownId = (id: unknown): string | undefined => (idProblem(id) === undefined && typeof id !== "boolean" ? String(id) : undefined)
+
+/** The reason of the first issue of an item. */
+const reasonOf = (issue: SchemaIssue.Issue, idField: string | undefined): ProblemReason => {
+  const [first] = tagged(issue).issues
+  const [field] = first?.path ?? []
+  const isMissing = first?.message === missingKey
+  if (idField !== undefined && field !== undefined && nameOf(field) === idField) return isMissing ? "missing_id" : "invalid_id"
+  return isMissing ? "missing_field" : "invalid_field"
+}
+
+const missingKey: SchemaIssue.Issue["_tag"] = "MissingKey"
+
+/** The issues of a value, each with its tag in place of its message. */
+const tagged = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: (issue) => issue._tag })
+
+/** PostgreSQL cannot store U+0000, and UTF-8 cannot encode half a surrogate pair. */
+const isStorable = (value: string): boolean => !value.includes("\u0000") && value.isWellFormed()
 
 const idProblem = (id: unknown): ItemProblem | undefined => {
   const refused = (reason: ProblemReason, message: string): ItemProblem => ({ reason, message })
