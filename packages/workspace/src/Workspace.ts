@@ -412,11 +412,11 @@ const workingEngines = (options: Opening, nodeId: string): Layer.Layer<Engine | 
 
 /** The limits of the configuration, replaced by those of the caller where given. */
 const engineOptions = ({ config, knowledge, engine }: Opening): EngineOptions => {
-  const { eventSize, stateSize, mailbox, commands } = config?.limits ?? {}
+  const { eventSize, stateSize, mailbox, instances, commands } = config?.limits ?? {}
   const given = { ...knowledge?.engine, ...engine }
   return {
     ...given,
-    limits: { ...optional({ eventSize, stateSize, mailbox }), ...given.limits },
+    limits: { ...optional({ eventSize, stateSize, mailbox, instances }), ...given.limits },
     worker: given.worker === false ? false : { ...optional({ concurrency: commands }), ...given.worker },
   }
 }

@@ -54,7 +54,7 @@ export interface InstanceOptions {
   readonly followInterval?: Duration.Input
   /** How long a stop waits for accepted events. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
-  /** Larger events, parameters and first states are refused before anything is stored. */
+  /** Of sizes and numbers. Larger events, parameters and first states are refused before anything is stored. */
   readonly limits?: {
     /** Characters of an event as JSON, and of the parameters of a command. Default: 4,000,000. */
     readonly eventSize?: number
@@ -62,6 +62,8 @@ export interface InstanceOptions {
     readonly stateSize?: number
     /** Events that wait for one instance. Default: 100,000. */
     readonly mailbox?: number
+    /** Instances in memory. With more, those that were used least recently leave, unless they work or are followed. Default: 100,000. */
+    readonly instances?: number
   }
   readonly sweeper?: SweeperOptions
   /** `false`: the work of an instance starts here when a caller uses the instance, not because the process starts. */
@@ -117,6 +119,7 @@ export const engineConfig = (options: InstanceOptions, nodeId: string): EngineCo
     eventSize: atLeast(1, "limits.eventSize", options.limits?.eventSize ?? 4_000_000),
     stateSize: atLeast(1, "limits.stateSize", options.limits?.stateSize ?? 4_000_000),
     mailbox: atLeast(1, "limits.mailbox", options.limits?.mailbox ?? 100_000),
+    instances: atLeast(1, "limits.instances", options.limits?.instances ?? 100_000),
   },
   sweeper: {
     intervalMillis: millis(options.sweeper?.interval ?? "5 seconds"),

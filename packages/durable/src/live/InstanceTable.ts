@@ -49,6 +49,8 @@ export class InstanceTable {
   readonly #readsInFlight = new Set<Set<string>>()
   /** Stopped work that has not ended yet. Its instance may have left memory. */
   readonly #endingWork = new Map<Fiber.Fiber<void>, InstanceKey>()
+  /** With more instances than this, some leave. Infinite while they do; above the bound where too many work or are followed. */
+  #crowdedAt: number
   #settledListener: (() => void) | undefined
   /** The reason why no instance is started any more. Undefined while the table is open. */
   #closed: string | undefined
@@ -58,6 +60,7 @@ export class InstanceTable {
     this.#registry = registry
     this.#loader = loader
     this.#environment = environment
+    this.#crowdedAt = context.limits.instances
   }
 
   find(key: InstanceKey): LiveInstance | undefined {
@@ -417,9 +420,26 @@ export class InstanceTable {
   #keep(instance: LiveInstance) {
     this.#live.set(instance.name, instance)
     record(instancesLive, this.#live.size, this.#environment)
+    if (this.#live.size <= this.#crowdedAt) return
+    this.#crowdedAt = Number.POSITIVE_INFINITY
+    this.#environment.run(this.#makeRoom)
   }
 
   // Leaving memory
+
+  /** Passivates those that were used least recently. Those that work or are followed stay, so they may exceed the bound. */
+  get #makeRoom(): Effect.Effect<void> {
+    return Effect.ensuring(
+      // After what is being started or opened has ended: an instance that was added a moment ago is about to be used.
+      Effect.andThen(
+        Effect.yieldNow,
+        Effect.suspend(() => leaving(leastRecentlyUsed([...this.#live.values()], this.#live.size - room * this.#context.limits.instances))),
+      ),
+      Effect.sync(() => {
+        this.#crowdedAt = Math.max(this.#context.limits.instances, this.#live.size / room)
+      }),
+    )
+  }
 
   gone(instance: InstanceEntry) {
     if (this.#live.get(instance.name) !== instance) return
@@ -512,6 +532,19 @@ const openedOf = (
     }),
     (instances) => instances.filter((instance) => instance !== undefined),
   )
+
+/** The share of the bound that is still in memory after room was made: then thousands of instances can be added before it is made again. */
+const room = 0.9
+
+/** How many instances are looked at to find out since when an instance must be unused. All of them would have to be sorted otherwise. */
+const sampleSize = 1000
+
+const leastRecentlyUsed = (instances: ReadonlyArray<LiveInstance>, count: number): ReadonlyArray<LiveInstance> => {
+  const step = Math.max(1, Math.floor(instances.length / sampleSize))
+  const times = instances.flatMap(({ lastUsedAt }, index) => (index % step === 0 ? [lastUsedAt] : [])).sort((one, other) => one - other)
+  const newest = times[Math.min(times.length - 1, Math.ceil((count / instances.length) * times.length))] ?? Number.POSITIVE_INFINITY
+  return instances.filter(({ lastUsedAt }) => lastUsedAt <= newest).slice(0, Math.ceil(count))
+}
 
 const leaving = (instances: ReadonlyArray<LiveInstance>): Effect.Effect<void> =>
   Effect.forEach(

@@ -21,6 +21,7 @@ export interface Limits {
   readonly stateSize: number
   /** Events that wait for one instance. */
   readonly mailbox: number
+  readonly instances: number
 }
 
 /** The parts of the engine that commits of instances use. */

@@ -44,4 +44,24 @@ export const crowds = ({ describe, test }: Kit) =>
         expect(probe.events).toBe(300)
         expect(readings).toBeLessThan(20)
       }))
+
+    test("the instances used least recently leave memory when there are too many, and their timers fire", ({
+      open,
+      pass,
+      journal,
+      eventually,
+    }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open({ limits: { instances: 100 } })
+        const start = (index: number) => engine.start(TimedCall, `c-${index}`)
+        const first = yield* start(0)
+        yield* Effect.forEach(Array.from({ length: 90 }), (_, index) => start(index + 1), { discard: true })
+        yield* pass("1 second")
+        yield* Effect.forEach(Array.from({ length: 300 }), (_, index) => start(index + 91), { discard: true })
+        yield* eventually(engine.live, (live) => live <= 100)
+        expect(yield* first.state).toMatchObject({ _tag: "Waiting" })
+        yield* pass("1 minute")
+        yield* eventually(journal.count("call"), (tags) => tags.get("Late") === 391)
+        expect(probe.events).toBe(391)
+      }))
   })

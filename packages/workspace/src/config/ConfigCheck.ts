@@ -92,6 +92,7 @@ const Limits = struct({
   eventSize: count,
   stateSize: count,
   mailbox: count,
+  instances: count,
   commands: count,
   uploadItems: count,
   uploadItem: optional(UploadItem),

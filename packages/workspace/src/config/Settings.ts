@@ -62,6 +62,8 @@ export interface WorkspaceLimits {
   readonly stateSize?: number
   /** Events that wait for one instance. Default: 100,000. */
   readonly mailbox?: number
+  /** Instances in memory. Default: 100,000. */
+  readonly instances?: number
   /** Commands of one queue that this process executes at the same time. Default: 16. */
   readonly commands?: number
   /** Items of one uploaded file. A file with more is refused, and none of its items is stored. Default: 1,000,000. */
