@@ -1,4 +1,5 @@
 import { openEngine, workflow } from "@detent/durable/promise"
+import { RetryPolicy } from "@detent/machine"
 import * as Schema from "effect/Schema"
 
 const call = async (what: string) => console.log(what)
@@ -11,9 +12,13 @@ const Trip = workflow({ name: "trip", input: { city: Schema.String } }, async ({
     undo.push(() => durable.step("cancel the flight", () => call("cancel the flight")))
     await durable.step("book the hotel", () => call(`book a hotel in ${city}`))
     undo.push(() => durable.step("cancel the hotel", () => call("cancel the hotel")))
-    await durable.step("book the car", async () => {
-      throw new Error("no car is left")
-    })
+    await durable.step(
+      "book the car",
+      async () => {
+        throw new Error("no car is left")
+      },
+      { retry: RetryPolicy.none }, // a retry finds no car either
+    )
     return "booked"
   } catch (error) {
     for (const compensate of undo.reverse()) await compensate()

@@ -15,7 +15,14 @@ const dist = join(home, "dist")
 const stamp = join(root, "node_modules", ".detent-console")
 
 /** What the build is made from, besides the sources. */
-const others = ["index.html", "vite.config.ts", "package.json", "build.mjs", "../../package-lock.json"]
+const others = [
+  "index.html",
+  "vite.config.ts",
+  "../machine/src/effects/RetryPolicy.ts",
+  "package.json",
+  "build.mjs",
+  "../../package-lock.json",
+]
 
 const wanted = fingerprint()
 if (!existsSync(join(dist, "index.html")) || !existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {

@@ -1,8 +1,10 @@
+import { RetryPolicy } from "@detent/machine"
 import tailwindcss from "@tailwindcss/vite"
 import { defineConfig } from "vite"
 
 export default defineConfig({
   plugins: [tailwindcss()],
+  define: { defaultRetry: JSON.stringify(RetryPolicy.summary(RetryPolicy.standard)) },
   build: {
     target: "es2023",
     outDir: "dist",

@@ -1,6 +1,7 @@
 /** `detent command`: requested effects and their results. */
 
 import { CommandStatus } from "@detent/api/StoredCommand"
+import { RetryPolicy } from "@detent/machine"
 import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
 import { optional } from "@detent/workspace/optional"
@@ -42,6 +43,7 @@ const list = command(
   {
     name: "command list",
     summary: "requested effects: waiting, running, done, failed",
+    detail: `A command that fails is tried again. Default: ${RetryPolicy.summary(RetryPolicy.standard)}.`,
     arguments: [],
     options: [
       {

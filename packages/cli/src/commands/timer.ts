@@ -1,4 +1,5 @@
 /** `detent timer`: timers that repeatedly failed to fire. */
+import { RetryPolicy } from "@detent/machine"
 import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
@@ -13,6 +14,7 @@ const list = command(
   {
     name: "timer list",
     summary: "dead timers: those that repeatedly failed to fire",
+    detail: `A timer that fails to fire is tried again. Default: ${RetryPolicy.summary(RetryPolicy.standard)}.`,
     arguments: [],
     options: [{ name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many timers" }],
     examples: [{ line: "detent timer list", says: "each with its error" }],

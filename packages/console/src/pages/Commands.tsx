@@ -131,7 +131,7 @@ const CommandRows = ({ status }: { readonly status: string }) => {
             <Skeleton />
           </div>
         ) : rows.length === 0 ? (
-          <Empty>{status === "failed" ? "No command failed for good." : `No command is ${status}.`}</Empty>
+          <Empty>{status === "failed" ? `No command failed for good. Default: ${defaultRetry}.` : `No command is ${status}.`}</Empty>
         ) : (
           <VirtualTable
             label="Commands"
@@ -373,7 +373,7 @@ const DeadTimers = () => {
       <Answer of={timers}>
         {({ timers: dead }) =>
           dead.length === 0 ? (
-            <Empty>No timer failed for good.</Empty>
+            <Empty>No timer failed for good. Default: {defaultRetry}.</Empty>
           ) : (
             <ul>
               {dead.map(({ machine, id, name, entry, due, attempts, problem }) => (

@@ -19,7 +19,7 @@ export interface WorkerOptions {
   readonly pollInterval?: Duration.Input
   /** How long an execution may take if neither its slot nor its queue sets a timeout. Default: 5 minutes. */
   readonly timeout?: Duration.Input
-  /** How often a failed command is tried if neither its slot nor its queue sets a policy. Default: five times with growing pauses. */
+  /** How often a failed command is tried if neither its slot nor its queue sets a policy. Default: `RetryPolicy.standard`, for about a day. */
   readonly retry?: RetryPolicy.RetryPolicy
   /** How long a stop waits for commands that are being executed. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
@@ -57,7 +57,7 @@ export const workerConfig = (
     // A store that only this process uses announces every command.
     pollMillis: isShared ? pollMillis : Number.POSITIVE_INFINITY,
     timeoutMillis: millisAtLeast(1, "worker.timeout", options.timeout ?? "5 minutes"),
-    retry: options.retry ?? RetryPolicy.exponential({ jitter: 0.1 }),
+    retry: options.retry ?? RetryPolicy.standard,
     drainTimeout: Duration.millis(millisAtLeast(0, "worker.drainTimeout", options.drainTimeout ?? "30 seconds")),
   }
 }

@@ -30,7 +30,10 @@ import { type PlainOf, type PlainResult, plainResult, toPlainResult } from "./Pl
 export type EventSchemas = { readonly [name: string]: FieldSchema }
 
 export interface StepOptions {
-  /** How often a failed step runs, and the pauses between. A restart keeps pauses of more than a minute; a shorter one begins again. Default: one attempt. */
+  /**
+   * How often a failed step runs, and the pauses between. A restart keeps pauses of more than a minute; a shorter one begins again.
+   * Default: `RetryPolicy.standard`, for about a day.
+   */
   readonly retry?: RetryPolicy.RetryPolicy
   /** Which failures are worth another attempt. Default: all. */
   readonly retryable?: (error: unknown) => boolean
@@ -190,7 +193,7 @@ const stepOf = <A>(
   { name: workflow, id, databaseId, stepFailure }: RunningBody,
   name: string,
   run: StepFunction<A>,
-  { retry = RetryPolicy.none, retryable = () => true, success }: StepOptions & { readonly success?: FieldSchema },
+  { retry = RetryPolicy.standard, retryable = () => true, success }: StepOptions & { readonly success?: FieldSchema },
 ): Effect.Effect<A, unknown, WorkflowEngine | WorkflowInstance> => {
   const codec = resultCodec<A>(success, `the result of step ${name} of workflow ${workflow}`)
   const what = `step ${name} of workflow ${workflow}`

@@ -1,9 +1,12 @@
 /** Laws of retry policies, rates and batch sizes, which decide when commands run. */
 import { RetryPolicy } from "@detent/machine"
+import type { DatabaseId } from "@detent/store/internal"
 import { allowance, begun, opensIn, type Start } from "@detent/store/internal"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { nextSize } from "../../src/outbox/QueueState.ts"
+import { workerConfig } from "../../src/outbox/WorkerConfig.ts"
+import { engineConfig } from "../../src/engine/EngineConfig.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const share = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
@@ -25,6 +28,22 @@ describe("124 retry policies", () => {
     assert.deepStrictEqual(delays(RetryPolicy.fixed({ delay: "10 seconds", maxAttempts: 3 })), [10_000, 10_000])
     assert.deepStrictEqual(delays(RetryPolicy.none), [])
     assert.deepStrictEqual(delays(RetryPolicy.exponential({ jitter: 0.5, maxAttempts: 3 }), 1), [500, 1000])
+  })
+
+  it("the policy of commands, steps and timers without one of their own lasts about a day, and says so in words", () => {
+    const pauses = delays(RetryPolicy.standard)
+    const hours = pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000
+    assert.isAtLeast(hours, 23)
+    assert.isAtMost(hours, 26)
+    assert.strictEqual(Math.max(...pauses), 3_600_000)
+    assert.strictEqual(RetryPolicy.summary(RetryPolicy.standard), "36 attempts in about 1 day, with pauses of 1 second to 1 hour")
+    assert.strictEqual(RetryPolicy.summary(RetryPolicy.none), "1 attempt")
+    assert.strictEqual(
+      RetryPolicy.summary(RetryPolicy.fixed({ delay: "10 seconds", maxAttempts: 4 })),
+      "4 attempts in about 30 seconds, with pauses of 10 seconds",
+    )
+    assert.deepStrictEqual(workerConfig({}, "worker", { isShared: true, databaseId: "id" as DatabaseId }).retry, RetryPolicy.standard)
+    assert.deepStrictEqual(engineConfig({}, "node").sweeper.retry, RetryPolicy.standard)
   })
 
   it("impossible policies are refused", () => {

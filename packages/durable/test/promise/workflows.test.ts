@@ -88,7 +88,7 @@ describe.each(kinds)("on %s", (kind) => {
         expect(error).toMatchObject({ name: "TypeError", message: "no network" })
       }
       await durable.sleep("pause", "5 millis")
-      if (amount > 10) await durable.step("refuse", () => Promise.reject(new Declined({ code: "too much" })))
+      if (amount > 10) await durable.step("refuse", () => Promise.reject(new Declined({ code: "too much" })), { retry: RetryPolicy.none })
       return flaky
     })
     await using engine = await open(await freshAddress(kind), [Pay])

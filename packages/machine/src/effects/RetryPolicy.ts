@@ -106,7 +106,31 @@ const refuse = (problem: string, nextStep: string): never => {
 }
 
 /**
- * The policy of timers that fail to fire, where none is given: 36 attempts in about a day. The second follows after
+ * The policy of commands, steps and timers where none is given: 36 attempts in about a day. The second follows after
  * 1 second; each delay is twice the one before, up to an hour, and up to a tenth shorter at random.
  */
 export const standard: RetryPolicy = exponential({ maxDelay: "1 hour", jitter: 0.1, maxAttempts: 36 })
+
+/** A policy in words, such as "36 attempts in about 1 day, with pauses of 1 second to 1 hour". */
+export const summary = (policy: RetryPolicy): string => {
+  const attempts = maxAttempts(policy)
+  if (attempts === 1) return "1 attempt"
+  const pauses = Array.from({ length: attempts - 1 }, (_, index) => delayAfter(policy, index + 1, 0) ?? 0)
+  const total = roughly(pauses.reduce((sum, pause) => sum + pause, 0))
+  const [first, last] = [roughly(Math.min(...pauses)), roughly(Math.max(...pauses))]
+  return `${attempts} attempts in about ${total}, with pauses of ${first === last ? first : `${first} to ${last}`}`
+}
+
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1000],
+] as const
+
+/** The time in its largest unit of which there is at least one, rounded. */
+const roughly = (millis: number): string => {
+  const [unit, size] = units.find(([, each]) => millis >= each) ?? (["millisecond", 1] as const)
+  const count = Math.round(millis / size)
+  return `${count} ${unit}${count === 1 ? "" : "s"}`
+}
