@@ -40,6 +40,7 @@ export const sidebar = [
     items: [
       { text: "Persist", link: "/guides/persist" },
       { text: "Timers", link: "/guides/timers" },
+      { text: "Schedules", link: "/guides/schedules" },
       { text: "Commands and outbox", link: "/guides/commands" },
       { text: "Queries and questions", link: "/guides/questions" },
       { text: "Child processes", link: "/guides/children" },

@@ -94,4 +94,20 @@ export * as Queues from "./outbox/Queues.ts"
 export * as Retention from "./outbox/Retention.ts"
 export { type CommandReportOptions, commandReport, reported } from "./outbox/StoredCommandReport.ts"
 export type { WorkerOptions } from "./outbox/WorkerConfig.ts"
+export {
+  type RunInfo,
+  type RunRecord,
+  type RunTarget,
+  type Schedule,
+  type ScheduledTime,
+  type ScheduleInfo,
+  ScheduleNotFound,
+  type SchedulePage,
+  ScheduleRefused,
+  Schedules,
+  type SchedulesService,
+  type ScheduleTarget,
+  schedule,
+  scheduleTarget,
+} from "./Schedules.ts"
 export type { Sweep } from "./timers/TimerSweep.ts"

@@ -10,6 +10,7 @@
 export type { PurgeOptions } from "./operate/Retention.ts"
 export { type AsyncEngine, type EngineServices, type OpenEngineOptions, openEngine } from "./promise/AsyncEngine.ts"
 export type { AsyncInstance } from "./promise/AsyncInstance.ts"
+export type { AsyncSchedules } from "./promise/AsyncSchedules.ts"
 export {
   type AsyncWorkflow,
   type AsyncWorkflowOptions,
@@ -26,3 +27,4 @@ export { EngineClosed, ExecutionCancelled } from "./promise/errors.ts"
 export * as HandlerResult from "./promise/HandlerResult.ts"
 export type { PlainOf } from "./promise/PlainResult.ts"
 export type { AbortOptions } from "./promise/promised.ts"
+export { enqueue, runWorkflow, type Schedule, type ScheduledTime, schedule, scheduleTarget, startInstance } from "./Schedules.ts"

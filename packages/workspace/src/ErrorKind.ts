@@ -83,6 +83,8 @@ const registry: Readonly<Record<string, Entry>> = {
   CommandNotFound: { ...notFound, next: { http: "GET /api/v1/commands lists them", cli: "see `detent command list`" } },
   CommandNotFailed: conflict,
   RetryRefused: conflict,
+  ScheduleNotFound: { ...notFound, next: { http: "GET /api/v1/schedules lists them", cli: "see `detent schedule list`" } },
+  ScheduleRefused: usage,
   TimerNotSet: notFound,
   TimerNotFound: { ...notFound, next: { http: "GET /api/v1/timers/dead lists them", cli: "see `detent timer list`" } },
   ArtifactNotFound: {

@@ -123,8 +123,9 @@ export class SlotExecution {
     const { declarations } = registered.compiled
     const call = (context: object) =>
       Effect.suspend(() => {
-        // The claim may have ended while the state was read.
-        if (command.validUntil <= registered.environment.clock.currentTimeMillisUnsafe()) return Effect.succeed(handedBack)
+        // The claim may have ended while the state was read. Its end is a time of this process, and this clock shows the store's time.
+        const now = registered.environment.clock.currentTimeMillisUnsafe() - this.#engine.clock.offset
+        if (command.validUntil <= now) return Effect.succeed(handedBack)
         this.#inspect(key, registered, { _tag: "CommandStarted", slot })
         return Effect.flatMap(Effect.exit(callSlot(declarations, slot, parameters, context)), (exit) => {
           const outcome = outcomeOf(exit, declarations.effectSlots[slot])

@@ -18,7 +18,9 @@ import { Engine, type InputArguments, type ListOptions } from "../Engine.ts"
 import type { AnswerOf, HistoryEntry, Instance, SendOptions } from "../Instance.ts"
 import type { Upcasters } from "../machine/Upcasters.ts"
 import type { PurgeOptions } from "../operate/Retention.ts"
+import type { Schedule, SchedulesService, ScheduleTarget } from "../Schedules.ts"
 import { type AsyncInstance, asyncInstance } from "./AsyncInstance.ts"
+import { type AsyncSchedules, asyncSchedules, openSchedules } from "./AsyncSchedules.ts"
 import { type AsyncWorkflows, asyncWorkflows, type KnownWorkflow } from "./AsyncWorkflows.ts"
 import { type DatabaseAddress, type Stores, storeAt } from "./Database.ts"
 import { EngineClosed } from "./errors.ts"
@@ -33,6 +35,10 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
   readonly machines?: ReadonlyArray<Definition<unknown, unknown, never, NoInfer<R>>>
   /** Every workflow whose executions this process runs: unfinished executions continue when the engine opens. */
   readonly workflows?: ReadonlyArray<KnownWorkflow>
+  /** What this process starts at nominal times. */
+  readonly schedules?: ReadonlyArray<Schedule>
+  /** What schedules that are created while the program runs may start. */
+  readonly scheduleTargets?: ReadonlyArray<ScheduleTarget>
   /** How to read data that older versions of a machine stored, by the name of the machine. */
   readonly upcasters?: { readonly [machine: string]: Upcasters }
   /** How long the journal of an execution of a workflow that has ended is kept. Its result stays in any case. Default: forever. */
@@ -85,6 +91,7 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   purge<S, E, I>(machine: Definition<S, E, I, R>, options: PurgeOptions): Promise<number>
   /** Executions of workflows. */
   readonly workflows: AsyncWorkflows
+  readonly schedules: AsyncSchedules
   /** Runs an Effect of the packages, such as `DeadLetters.list({})`, with the services of this engine. */
   runEffect<A, E>(effect: Effect.Effect<A, E, EngineServices | R>, options?: AbortOptions): Promise<A>
   /**
@@ -102,7 +109,7 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
  * ```
  */
 export const openEngine = async <R = never>(options: OpenEngineOptions<R>): Promise<AsyncEngine<R>> => {
-  const { database, machines = [], workflows = [], upcasters = {}, layer, ...others } = options
+  const { database, machines = [], workflows = [], schedules = [], scheduleTargets = [], upcasters = {}, layer, ...others } = options
   const { workflowRetention: _, executionRetention: __, ...engineOptions } = others
   const scope = Scope.makeUnsafe()
   const opening = Effect.gen(function* () {
@@ -117,15 +124,16 @@ export const openEngine = async <R = never>(options: OpenEngineOptions<R>): Prom
     const engine = Context.get(context, Engine)
     yield* Effect.forEach(machines, (machine) => Effect.provide(engine.register(machine, registration(upcasters[machine.name])), all))
     const executing = yield* Effect.provide(Scope.provide(asyncWorkflows(workflows, workflowOptions(options)), scopeOfEngine), all)
-    return { all, engine, workflows: executing }
+    const opening = openSchedules({ schedules, targets: scheduleTargets }, all, executing.engine)
+    return { all, engine, workflows: executing.workflows, schedules: yield* Scope.provide(opening, scopeOfEngine) }
   })
   const opened = await Effect.runPromiseExit(opening)
   if (Exit.isFailure(opened)) {
     await Effect.runPromise(Scope.close(scope, opened))
     throw Cause.squash(opened.cause)
   }
-  const { all, engine, workflows: executing } = opened.value
-  return asyncEngine(engine, runPromiseIn(all), executing, scope)
+  const { all, engine, workflows: executing, schedules: scheduled } = opened.value
+  return asyncEngine(engine, runPromiseIn(all), executing, scheduled, scope)
 }
 
 const registration = (upcasters: Upcasters | undefined) => (upcasters === undefined ? {} : { upcasters })
@@ -145,6 +153,7 @@ const asyncEngine = <R>(
   engine: typeof Engine.Service,
   run: RunPromise<EngineServices | R>,
   workflows: AsyncWorkflows,
+  schedules: SchedulesService | undefined,
   scope: Scope.Closeable,
 ): AsyncEngine<R> => {
   let closing: Promise<void> | undefined
@@ -179,6 +188,7 @@ const asyncEngine = <R>(
     list: (machine, options) => read(engine.list(machine, options)),
     purge: (machine, options) => read(engine.purge(machine, options)),
     workflows,
+    schedules: asyncSchedules(schedules, read),
     runEffect: read,
     close,
     [Symbol.asyncDispose]: close,

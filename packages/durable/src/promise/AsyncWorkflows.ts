@@ -47,13 +47,19 @@ export interface AsyncWorkflows {
   cancel<I, A, V extends EventSchemas>(workflow: AsyncWorkflow<I, A, V>, id: string): Promise<void>
 }
 
+export interface OpenedWorkflows {
+  readonly workflows: AsyncWorkflows
+  /** Undefined where no workflow is registered. */
+  readonly engine: WorkflowEngine["Service"] | undefined
+}
+
 /** Registers the workflows, which resumes their executions. */
 export const asyncWorkflows = (
   workflows: ReadonlyArray<KnownWorkflow>,
   options: DurableWorkflow.WorkflowOptions,
-): Effect.Effect<AsyncWorkflows, never, Journal | Timers | Leases | Scope.Scope> =>
+): Effect.Effect<OpenedWorkflows, never, Journal | Timers | Leases | Scope.Scope> =>
   Effect.gen(function* () {
-    if (workflows.length === 0) return noWorkflows
+    if (workflows.length === 0) return { workflows: noWorkflows, engine: undefined }
     const context = yield* Layer.buildWithScope(DurableWorkflow.layer(options), yield* Scope.Scope)
     for (const workflow of workflows) yield* Effect.provide(workflow.register, context)
     let isClosed = false
@@ -63,7 +69,8 @@ export const asyncWorkflows = (
       }),
     )
     const engine = yield* Effect.provide(WorkflowEngine, context)
-    return executionsOf(engine, new Set(workflows.map(({ definition }) => definition)), () => isClosed)
+    const registered = new Set(workflows.map(({ definition }) => definition))
+    return { workflows: executionsOf(engine, registered, () => isClosed), engine }
   })
 
 const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet<Definition>, isClosed: () => boolean): AsyncWorkflows => {

@@ -4,9 +4,9 @@ import type { DatabaseId } from "@detent/store/internal"
 import { allowance, begun, opensIn, type Start } from "@detent/store/internal"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
+import { engineConfig } from "../../src/engine/EngineConfig.ts"
 import { nextSize } from "../../src/outbox/QueueState.ts"
 import { workerConfig } from "../../src/outbox/WorkerConfig.ts"
-import { engineConfig } from "../../src/engine/EngineConfig.ts"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 const share = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
