@@ -12,13 +12,10 @@ export {
 export { BatchEventLog, type BatchEventLogService, type DocumentStanding } from "./batch/BatchEventLog.ts"
 export {
   type BatchChanges,
-  type BatchEstimate,
   Batches,
   type BatchesOptions,
   type BatchesService,
   BatchNotFound,
-  type EstimateError,
-  OtherData,
   type RetryChange,
   type SelectionChange,
 } from "./batch/Batches.ts"
@@ -46,6 +43,7 @@ export {
   stageDisplayName,
 } from "./batch/BatchState.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
+export type { BatchEstimate, EstimateError } from "./batch/Estimate.ts"
 export { WithdrawalRefused } from "./batch/GraphStages.ts"
 export {
   loadManifest,
@@ -57,6 +55,7 @@ export {
   ManifestRefused,
 } from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifest, readManifestFile } from "./batch/ManifestMaking.ts"
+export { OtherData } from "./batch/OtherData.ts"
 export type { Chunk } from "./document/Chunk.ts"
 export { type DocumentSource, formatOf, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"
 export * as ReadError from "./document/ReadError.ts"

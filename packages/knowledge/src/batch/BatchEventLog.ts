@@ -15,7 +15,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
-import { moveTables, tableIn } from "../runs/RunTables.ts"
+import { createSchema, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { BatchEvent } from "./BatchMachine.ts"
@@ -122,14 +122,6 @@ const documentsIn = (sql: SqlClient): SqlEventLog.Projection => ({
     )`,
 })
 
-/** The log knows the projection only when an earlier version of Detent has created the table. */
-const moveDocuments = moveTables([table], (sql) =>
-  Effect.gen(function* () {
-    if ((yield* sql`select 1 where to_regclass('detent.domain_projections') is not null`).length === 0) return false
-    return (yield* sql`select 1 from detent.domain_projections where name = 'batch-documents'`).length > 0
-  }),
-)
-
 export const DocumentStanding = Schema.Struct({
   documentId: Schema.String,
   status: Schema.Literals(["processing", "completed", "failed", "set-aside"]),
@@ -174,7 +166,7 @@ export class BatchEventLog extends Context.Service<BatchEventLog, BatchEventLogS
       Layer.unwrap(
         Effect.gen(function* () {
           const sql = (yield* SqlClient).withoutTransforms()
-          yield* moveDocuments
+          yield* createSchema
           const replay = documentsIn(sql)
           return SqlEventLog.layer(BatchLogSchema, handlers, { journal: "batches", keepLatest: ["StageProgress"], replay })
         }),

@@ -58,7 +58,8 @@ export const BatchEvent = Schema.TaggedUnion({
   IngestionStarted: { ...common, triplesTotal: Count },
   IngestionCompleted: { ...common, triplesIngested: Count, canonicalVersion: ContentHash },
   BatchCompleted: { ...common, totalDocuments: Count, entityCount: Count, relationCount: Count },
-  BatchFailed: { ...common, error: Schema.String, failedDocuments: Count },
+  /** The batch failed or was cancelled. */
+  BatchFailed: { ...common, end: Schema.Literals(["failed", "cancelled"]), error: Schema.String, failedDocuments: Count },
 })
 export type BatchEvent = typeof BatchEvent.Type
 
@@ -336,7 +337,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   .enter(
     S.Failed,
     ({ state: { batchId, documentsFailed, error }, effects, at }) =>
-      effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: error.message, failedDocuments: documentsFailed }) }),
+      effects.emitBatchEvent({
+        event: facts.BatchFailed.make({ batchId, at, end: "failed", error: error.message, failedDocuments: documentsFailed }),
+      }),
     { requests: ["emitBatchEvent"] },
   )
   .enter(
@@ -349,7 +352,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   .enter(
     S.Cancelled,
     ({ state: { batchId, documentsFailed }, effects, at }) =>
-      effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: "cancelled", failedDocuments: documentsFailed }) }),
+      effects.emitBatchEvent({
+        event: facts.BatchFailed.make({ batchId, at, end: "cancelled", error: "cancelled", failedDocuments: documentsFailed }),
+      }),
     { requests: ["emitBatchEvent"] },
   )
   .enter([...active, S.Completed, S.PartiallyCompleted, S.Failed, S.Cancelled], ({ effects }) => effects.writeStatus({}), {

@@ -31,7 +31,7 @@ export const countEvent = (event: BatchEvent): Effect.Effect<void> => {
     case "BatchCompleted":
       return add(batches, { outcome: "completed" }, 1)
     case "BatchFailed":
-      return add(batches, { outcome: event.error === "cancelled" ? "cancelled" : "failed" }, 1)
+      return add(batches, { outcome: event.end }, 1)
     case "DocumentCompleted":
       return Effect.gen(function* () {
         yield* add(documents, { outcome: "completed" }, 1)

@@ -14,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { cancelledWithBatch } from "../runs/Extractions.ts"
+import { RunEnding } from "../runs/Run.ts"
 import { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { TaskQueue } from "../tasks/TaskQueue.ts"
@@ -64,7 +64,7 @@ const timed = <A, Failure, R>(stage: Stage, work: Effect.Effect<A, Failure, R>) 
  */
 export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =>
   Effect.gen(function* () {
-    yield* Effect.uninterruptible(endRuns(state, cancelledWithBatch(state.attempt)))
+    yield* Effect.uninterruptible(endRuns(state, RunEnding.cases.BatchCancelled.make({ attempt: state.attempt })))
     if (state.cancelledInStage === "ingesting") yield* withdrawGraph(folder, state)
     if (state.cancelledInStage === "extracting") yield* writeMetadata(folder, state, yield* loadManifest(yield* Storage, state.manifestUri))
   })
@@ -100,7 +100,7 @@ const takeBackFacts = (folder: StorageFolder, failed: typeof S.Failed.Type, stor
 const endCancelled = ({ batchId, attempt }: typeof S.Extracting.Type, stored: Effect.Effect<BatchState | undefined, ReadError>) =>
   Effect.gen(function* () {
     const now = yield* stored
-    if (now?._tag === "Cancelled") yield* endRuns({ batchId }, cancelledWithBatch(attempt))
+    if (now?._tag === "Cancelled") yield* endRuns({ batchId }, RunEnding.cases.BatchCancelled.make({ attempt }))
   }).pipe(
     Effect.catchCause((cause) =>
       Effect.logDebug(

@@ -10,42 +10,37 @@
  */
 
 import type { ContentHash } from "@detent/blobs/ContentHash"
-import { blobIn, folderIn, Storage, type StorageError, type StorageFolder } from "@detent/blobs/Storage"
-import { Engine, forkLoop, type Instance, type InstancePage, Journal, type ListOptions, type ReadError } from "@detent/durable"
+import { blobIn, Storage, type StorageError, type StorageFolder } from "@detent/blobs/Storage"
+import { Engine, forkLoop, type Instance, type InstancePage, type ListOptions, type ReadError } from "@detent/durable"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { streamOnWorkers } from "../document/DocumentReader.ts"
-import { addUsage, noUsage, type Usage } from "../extract/Extractor.ts"
-import { chunksOnWorkers } from "../extract/TextOnWorkers.ts"
 import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUnknown } from "../graph/CanonicalGraph.ts"
 import { diffGraphs, type GraphDiff } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
-import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import { ReviewStore } from "../review/ReviewStore.ts"
+import type { ReviewStore } from "../review/ReviewStore.ts"
 import type { Extractions } from "../runs/Extractions.ts"
-import { type EquipmentError, type Estimator, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
-import { RunStore } from "../runs/RunStore.ts"
-import { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { BatchId, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
+import { type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
+import type { RunStore } from "../runs/RunStore.ts"
+import type { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { type BatchId, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import type { TaskQueue } from "../tasks/TaskQueue.ts"
 import type { BatchEventLog } from "./BatchEventLog.ts"
-import { BatchMachine, E } from "./BatchMachine.ts"
-import { type BatchConfig, type BatchState, type BatchUsage, defaultBatchConfig, isTerminal, S, selectionOf } from "./BatchState.ts"
+import { E } from "./BatchMachine.ts"
+import { type BatchConfig, type BatchState, defaultBatchConfig, isTerminal, S, selectionOf } from "./BatchState.ts"
 import { batchMachine, endWork, writeStatus } from "./BatchWork.ts"
-import { settingOf, unchangedDocuments } from "./Document.ts"
-import { usageOf } from "./ExtractionStage.ts"
+import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimate.ts"
 import { withdrawChecked, withdrawGraph } from "./GraphStages.ts"
-import { encodeManifest, loadManifest, type ManifestDocument, type ManifestFile } from "./Manifest.ts"
-import { fixManifest, type ManifestError, makeManifest } from "./ManifestMaking.ts"
+import { encodeManifest, type ManifestFile } from "./Manifest.ts"
+import { fixManifest, type ManifestError } from "./ManifestMaking.ts"
+import { type Purged, purgeBatches } from "./Retention.ts"
 
 export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
   override get message() {
@@ -248,232 +243,4 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
       list: (options) => engine.list(machine, options),
     }
     return service
-  })
-
-/** The files of the database's unfinished batches are not in the data folder. Nothing was changed. */
-export class OtherData extends Schema.TaggedError<OtherData>()("OtherData", {
-  folder: Schema.String,
-  manifestUri: Schema.String,
-  batchId: Schema.String,
-}) {
-  override get message() {
-    return (
-      `the data folder ${this.folder} has no file ${this.manifestUri}, the manifest of ${this.batchId}, which is unfinished in this database: ` +
-      "give every process of a database the same --data, a folder that all of them see or a bucket; or cancel the batch where its files are"
-    )
-  }
-}
-
-/** How many unfinished batches of each state are checked. */
-const mostChecked = 20
-
-const unfinished: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
-
-/**
- * Fails when the folder has the files of none of the unfinished batches of the database: they would all fail. Storage that is
- * unavailable does not keep a process from starting.
- */
-export const refuseOtherData = (folder: StorageFolder) =>
-  Effect.gen(function* () {
-    const [journal, storage] = [yield* Journal, yield* Storage]
-    let missing: OtherData | undefined
-    for (const tag of unfinished) {
-      for (const { id } of (yield* journal.list({ machine: BatchMachine.name, tag }, mostChecked)).instances) {
-        const manifestUri = blobIn(folder, pathsOfBatch(BatchId.make(id)).manifest)
-        const isHere = yield* Effect.match(storage.info(manifestUri), { onFailure: () => true, onSuccess: Option.isSome })
-        if (isHere) return
-        missing ??= new OtherData({ folder, manifestUri, batchId: id })
-      }
-    }
-    if (missing !== undefined) return yield* missing
-  })
-
-/**
- * Logs a warning when the database has batches whose files are not in the data folder of this process: the process was started with
- * another `--data` than the one that started the batches, so that neither finds the files of the other. Checks the manifest of the
- * batch that changed last, since manifests are never removed.
- */
-export const warnOfOtherData = (folder: StorageFolder) =>
-  Effect.gen(function* () {
-    const batches = yield* Batches
-    const storage = yield* Storage
-    const [latest] = (yield* batches.list({ order: "newest", limit: 1 })).instances
-    if (latest === undefined) return
-    const { batchId, manifestUri } = yield* batches.state(BatchId.make(latest.id))
-    const found = yield* Effect.catchTag(storage.info(manifestUri), "AddressRefused", () => Effect.succeedNone)
-    if (Option.isSome(found)) return
-    yield* Effect.logWarning(
-      `the data folder is ${folder}, and the manifest ${manifestUri} of ${batchId}, a batch of this database, is not there: give every ` +
-        "process of a database the same --data, a folder that all of them see or a bucket",
-    )
-  }).pipe(Effect.catch(({ message }) => Effect.logWarning(`cannot check whether the data folder belongs to the database: ${message}`)))
-
-// Retention: removes the data of batches that ended long ago, as far as no graph needs it: their runs with their rows, and the files
-// that one stage passes to the next. A run whose document is in the graph keeps the text that its spans refer to, and its review list.
-// Files that a version of the graph references are kept, and so are manifest, status, metadata and reports.
-
-/** Counts of removed data. */
-interface Purged {
-  readonly batches: number
-  readonly runs: number
-  readonly files: number
-}
-
-/** Batches per page. */
-const pageSize = 100
-
-/** When a batch ended. None while it is active. */
-const endOf = (state: BatchState): Option.Option<number> => {
-  if ("completedAt" in state) return Option.some(state.completedAt)
-  if ("failedAt" in state) return Option.some(state.failedAt)
-  return "cancelledAt" in state ? Option.some(state.cancelledAt) : Option.none()
-}
-
-/** `stateOf` returns undefined for a batch whose instance was removed. */
-const purgeBatches = <E, R>(
-  folder: StorageFolder,
-  stateOf: (id: BatchId) => Effect.Effect<BatchState | undefined, E, R>,
-  endedBefore: Duration.Input,
-) =>
-  Effect.gen(function* () {
-    const runs = yield* RunStore
-    const reviews = yield* ReviewStore
-    const artifacts = yield* ArtifactStore
-    const storage = yield* Storage
-    const before = (yield* Clock.currentTimeMillis) - Duration.toMillis(endedBefore)
-    let [batches, removed, files, after] = [0, 0, 0, ""]
-    for (;;) {
-      const page = yield* runs.endedBatches(before, after, pageSize)
-      for (const id of page) {
-        const state = yield* stateOf(id)
-        if (state !== undefined && !Option.exists(endOf(state), (end) => end < before)) continue
-        const namespace = state?.targetNamespace ?? (yield* namespaceOf(folder, id))
-        const { shown, named } = namespace === undefined ? nothing : yield* neededBy(folder, namespace)
-        const { gone, paths } = yield* runs.purge(id, shown)
-        yield* reviews.retain(id, shown)
-        yield* Effect.forEach(gone, artifacts.remove, { concurrency: 8, discard: true })
-        yield* Effect.forEach(paths, (path) => storage.remove(blobIn(folder, path)), { concurrency: 8, discard: true })
-        files += yield* removeStageFiles(folder, id, named)
-        removed += gone.length
-        batches++
-      }
-      const last = page.at(-1)
-      if (last === undefined || page.length < pageSize) return { batches, runs: removed, files } satisfies Purged
-      after = last
-    }
-  })
-
-const nothing = { shown: new Set<string>(), named: new Set<string>() }
-
-/** Undefined when the manifest is gone too. */
-const namespaceOf = (folder: StorageFolder, id: BatchId) =>
-  Effect.flatMap(Storage, (storage) => loadManifest(storage, blobIn(folder, pathsOfBatch(id).manifest))).pipe(
-    Effect.map(({ targetNamespace }) => targetNamespace),
-    Effect.catchTag("BlobNotFound", () => Effect.undefined),
-  )
-
-/** Returns the runs whose documents are in the graph, and the files that any version of the graph references. */
-const neededBy = (folder: StorageFolder, namespace: Namespace) =>
-  Effect.gen(function* () {
-    const canonical = yield* CanonicalGraph
-    const storage = yield* Storage
-    const current = yield* canonical.current(namespace)
-    if (Option.isNone(current)) return nothing
-    const documents = yield* canonical.documents(current.value)
-    const shown = new Set([...documents.values()].flatMap(({ runId }) => (runId === undefined ? [] : [runId])))
-    const named = new Set<string>()
-    yield* Stream.runForEach(storage.list(folderIn(folder, `canonical/${namespace}/versions`)), ({ uri }) =>
-      Effect.map(storage.get(uri), ({ bytes }) => {
-        for (const [address] of new TextDecoder().decode(bytes).matchAll(/"(?:file|gs|s3|mem):[^"]+"/g)) named.add(address.slice(1, -1))
-      }),
-    )
-    return { shown, named }
-  })
-
-/** Matches the graph files that one stage passes to the next. */
-const stageFile =
-  /\/(resolution\/merged|validation\/validated|validation\/quarantine|canonical\/reviewed)-[a-f0-9]{16}\.nt$|\/canonical\/final\.ttl$/
-
-const removeStageFiles = (folder: StorageFolder, id: BatchId, named: ReadonlySet<string>) =>
-  Effect.gen(function* () {
-    const storage = yield* Storage
-    const found = yield* Stream.runCollect(storage.list(folderIn(folder, `batches/${id}`)))
-    const removed = yield* Effect.filter(found, ({ uri }) =>
-      stageFile.test(uri) && !named.has(uri) ? storage.remove(uri) : Effect.succeed(false),
-    )
-    return removed.length
-  })
-
-// The estimate of a batch before it starts: its documents are read and cut into chunks, and no model is called.
-
-export interface BatchEstimate extends BatchUsage {
-  readonly extractor: string
-  readonly documents: number
-  /** Documents that the graph already has in this version. They are not extracted again. */
-  readonly unchanged: number
-  /** Documents that cannot be read, and would fail. */
-  readonly unreadable: number
-  readonly chunks: number
-}
-
-export type EstimateError = ManifestError | ExtractorRefused | EquipmentError | Effect.Error<ReturnType<typeof unchangedDocuments>>
-
-/** Documents that an estimate reads concurrently. */
-const estimatedAtOnce = 4
-
-const estimateBatch = (
-  folder: StorageFolder,
-  file: ManifestFile,
-  config: Partial<BatchConfig>,
-): Effect.Effect<BatchEstimate, EstimateError, Storage | Extractors | CanonicalGraph> =>
-  Effect.gen(function* () {
-    const extractors = yield* Extractors
-    const wanted = { ...defaultBatchConfig, ...config }
-    const manifest = yield* makeManifest(yield* newBatchId, folder, file)
-    const selection = yield* extractors.choose({
-      ...selectionOf(wanted),
-      ...(file.extractor === undefined ? {} : { manifest: file.extractor }),
-    })
-    const estimator = extractors.estimator(selection)
-    const ontology = yield* extractors.ontology(manifest.ontologyUri)
-    const unchangedIn = yield* unchangedDocuments(manifest, yield* settingOf(manifest, { ...wanted, ...selection }))
-    const changed = yield* Effect.filter(
-      manifest.documents,
-      (document) => Effect.map(unchangedIn(document), (same) => same === undefined),
-      { concurrency: estimatedAtOnce },
-    )
-    const found = yield* Effect.forEach(
-      changed,
-      (document) => Effect.exit(estimateDocument(document, wanted.pipeline, ontology, estimator)),
-      { concurrency: estimatedAtOnce },
-    )
-    const read = found.filter(Exit.isSuccess).map(({ value }) => value)
-    const usage = read.reduce((sum, one) => addUsage(sum, one.usage), noUsage)
-    return {
-      extractor: estimator.extractor,
-      documents: manifest.documents.length,
-      unchanged: manifest.documents.length - changed.length,
-      unreadable: found.length - read.length,
-      chunks: read.reduce((sum, one) => sum + one.chunks, 0),
-      ...usageOf({ ...usage, currency: estimator.currency }),
-    }
-  })
-
-const estimateDocument = (
-  { sourceUri, contentType }: ManifestDocument,
-  { windowSize, overlap }: BatchConfig["pipeline"],
-  ontology: OntologyIndex,
-  { estimate }: Estimator,
-) =>
-  Effect.gen(function* () {
-    const storage = yield* Storage
-    return yield* streamOnWorkers({ name: sourceUri, contentType }, storage.getStream(sourceUri)).pipe(
-      chunksOnWorkers(sourceUri, { size: windowSize, overlap }),
-      Stream.runFoldEffect(
-        (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),
-        // Yields before every chunk: the estimate compares its words with all classes of the ontology, and many chunks arrive at once.
-        (sum, chunk) =>
-          Effect.map(Effect.yieldNow, () => ({ chunks: sum.chunks + 1, usage: addUsage(sum.usage, estimate(chunk, ontology)) })),
-      ),
-    )
   })

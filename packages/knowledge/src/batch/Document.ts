@@ -16,7 +16,7 @@ import { documentsOfLines, linesOnlyIn, storedLines } from "../graph/GraphLines.
 import { schemaVersion } from "../runs/Extractions.ts"
 import { resumptionOf } from "../runs/ExtractionWorkflow.ts"
 import { Extractors } from "../runs/Extractors.ts"
-import { type ExtractionRun, isSetAside, setAsideCode } from "../runs/Run.ts"
+import { type ExtractionRun, isSetAside, messageOf, setAsideCode } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { BatchId, DocumentId, OntologyVersion, RunId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
@@ -111,16 +111,13 @@ export const documentRecord = (
   })
 }
 
-/** Matches `run ID failed (CODE): detail`, the stored error of a failed run. */
-const failure = /^run \S+ failed \((\w+)\): /
-
 const problemsOf = (run: ExtractionRun | undefined, before: ReadonlyArray<DocumentProblem>): ReadonlyArray<DocumentProblem> => {
-  if (run === undefined || run.status !== "failed") return before
-  const message = Option.getOrElse(run.errorMessage, () => "")
+  const ending = run === undefined ? undefined : Option.getOrUndefined(run.ending)
+  if (run === undefined || run.status !== "failed" || ending === undefined) return before
   const timestamp = Option.getOrElse(run.completedAt, () => run.createdAt)
   if (before.some((problem) => problem.timestamp.epochMilliseconds === timestamp.epochMilliseconds)) return before
-  const code = isSetAside(run) ? setAsideCode : (failure.exec(message)?.[1] ?? "RunFailed")
-  return [...before, { timestamp, code, message: message.replace(failure, "") }]
+  const code = ending._tag === "Failed" ? ending.code : ending._tag === "SetAside" ? setAsideCode : ending._tag
+  return [...before, { timestamp, code, message: messageOf(ending) }]
 }
 
 /** Writes the records of all documents of a batch, with the problems of its earlier attempts. */

@@ -9,14 +9,13 @@ import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
 import { isSqlError } from "effect/sql/SqlError"
 import type { Usage } from "../extract/Extractor.ts"
-import { Extractions, endedWithBatch, isEndedWithBatch } from "../runs/Extractions.ts"
+import { Extractions } from "../runs/Extractions.ts"
 import type { RunResult } from "../runs/ExtractionWorkflow.ts"
 import { Extractors } from "../runs/Extractors.ts"
-import { addMisfits, isStoreAway, type Misfits, RunFailed, setAsideCode } from "../runs/Run.ts"
+import { addMisfits, isEndedWithBatch, isStoreAway, type Misfits, RunEnding, RunFailed, setAsideCode } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { defaultPatience, patienceOf } from "../runs/RunTables.ts"
 import { type DocumentId, runIdOf } from "../storage/Identity.ts"
@@ -76,7 +75,7 @@ const endPatience = "5 seconds"
 /** The resumed batch joins runs that cannot be ended in time because the database is unavailable or full. */
 const endRunsSoon = (folder: StorageFolder, state: Extracting) =>
   Effect.gen(function* () {
-    yield* endRuns(state, endedWithBatch)
+    yield* endRuns(state, RunEnding.cases.BatchFailed.make({}))
     yield* writeMetadata(folder, state, yield* loadManifest(yield* Storage, state.manifestUri))
   }).pipe(
     Effect.timeout(endPatience),
@@ -94,19 +93,19 @@ const isLeft = (cause: Cause.Cause<{ readonly _tag: string }>) =>
 const passes = 20
 
 /** Cancels the queued and running runs of a batch. Their rows are kept. */
-export const endRuns = ({ batchId }: Pick<Extracting, "batchId">, why: string) =>
+export const endRuns = ({ batchId }: Pick<Extracting, "batchId">, ending: RunEnding) =>
   Effect.gen(function* () {
     const extractions = yield* Extractions
     const runs = yield* RunStore
     for (let pass = 0; pass < passes; pass++) {
-      yield* runs.cancelQueued(batchId, why)
+      yield* runs.cancelQueued(batchId, ending)
       const running = yield* runs.runningOf(batchId)
       if (running.length === 0) return
       yield* Effect.forEach(
         running,
         (id) =>
           // The run has ended by itself meanwhile.
-          Effect.catchTag(Effect.asVoid(extractions.cancel(id, why)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void),
+          Effect.catchTag(Effect.asVoid(extractions.cancel(id, ending)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void),
         { concurrency: 16, discard: true },
       )
     }
@@ -162,7 +161,7 @@ const cancelled = ({ batchId }: Extracting, { documentId }: ManifestDocument, ca
     if (!Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause)
     const runId = runIdOf({ batchId, documentId, attempt: 0 })
     const run = yield* Effect.flatMap(Extractions, (extractions) => extractions.get(runId))
-    if (run.status !== "cancelled" || Option.exists(run.errorMessage, isEndedWithBatch)) return yield* Effect.interrupt
+    if (run.status !== "cancelled" || isEndedWithBatch(run)) return yield* Effect.interrupt
     return new RunFailed({ runId, code: "Cancelled", detail: "its run was cancelled; resume the batch to continue", retryable: true })
   })
 

@@ -20,6 +20,7 @@ import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
 import { collectReviews } from "../review/ReviewCollection.ts"
 import { byDocument, withDecisions } from "../review/ReviewedGraph.ts"
 import { ReviewStore } from "../review/ReviewStore.ts"
+import { RunEnding } from "../runs/Run.ts"
 import type { ArtifactError } from "../runs/RunArtifacts.ts"
 import { contentOf, loadArtifact } from "../runs/RunArtifacts.ts"
 import { RunStore } from "../runs/RunStore.ts"
@@ -129,6 +130,10 @@ const graphsOf = (batch: BatchId, again: ReadonlyArray<DocumentAgain>) =>
     Stream.flatMap(Stream.fromIterable(Arr.chunksOf(again, graphsAtOnce)), (page) => documentGraphs(page.map(({ runId }) => runId))),
   )
 
+/** The ending of a run whose graph is damaged or lost. */
+const lossOf = ({ _tag, message }: { readonly _tag: string; readonly message: string }) =>
+  RunEnding.cases.Failed.make({ code: _tag, detail: message })
+
 /** The graph of each document that a batch or the given runs have extracted, in the order of document ids, each as sorted lines. */
 const documentGraphs = (of: BatchId | ReadonlyArray<RunId>) =>
   Stream.unwrap(
@@ -137,13 +142,13 @@ const documentGraphs = (of: BatchId | ReadonlyArray<RunId>) =>
       const context = yield* Effect.context<RunStore | ArtifactStore>()
       const textOf = (graph: StoredArtifact) =>
         Effect.provide(isWhole(graph) ? contentOf(graph) : loadArtifact(graph.run_id, graph.artifact_key), context).pipe(
-          Effect.tapError((error) => (isLoss(error) ? runs.reopen(graph.run_id, graph.artifact_key, error.message) : Effect.void)),
+          Effect.tapError((error) => (isLoss(error) ? runs.reopen(graph.run_id, graph.artifact_key, lossOf(error)) : Effect.void)),
         )
       const linesOf = (graph: StoredArtifact) =>
         Stream.unwrap(Effect.map(textOf(graph), (text) => Stream.fromIterable(text.split("\n").filter((line) => line !== ""))))
       const pageAfter = (after: string) =>
-        Effect.tapErrorTag(runs.graphsOf(of, after, graphsAtOnce), "ArtifactMissing", ({ run, key, message }) =>
-          runs.reopen(RunId.make(run), key, message),
+        Effect.tapErrorTag(runs.graphsOf(of, after, graphsAtOnce), "ArtifactMissing", (error) =>
+          runs.reopen(RunId.make(error.run), error.key, lossOf(error)),
         )
       const pages = Stream.paginate("", (after) =>
         Effect.map(pageAfter(after), (page) => {

@@ -12,6 +12,7 @@ import { ContentHash, contentHashOf } from "@detent/blobs/ContentHash"
 import {
   type Blob,
   blobIn,
+  folderIn,
   ifAbsent,
   ifGeneration,
   Storage,
@@ -101,9 +102,9 @@ export interface ShownDocument extends GraphDocument {
 }
 
 export interface CanonicalGraphService {
-  /** The current version; none before the first batch. */
   /** Where the IRIs of new entities of a namespace begin. */
   readonly entityBase: (namespace: Namespace) => string
+  /** The current version; none before the first batch. */
   readonly current: (namespace: Namespace) => Effect.Effect<Option.Option<GraphVersion>, GraphError>
   /** An earlier version. */
   readonly version: (namespace: Namespace, version: ContentHash) => Effect.Effect<GraphVersion, GraphError | GraphVersionUnknown>
@@ -140,6 +141,8 @@ export interface CanonicalGraphService {
     version: GraphVersion,
     options?: { readonly without?: BatchId },
   ) => Effect.Effect<ReadonlyMap<string, ShownDocument>, GraphError>
+  /** The addresses of the files that any version of the graph names. */
+  readonly files: (namespace: Namespace) => Effect.Effect<ReadonlySet<string>, GraphError>
   /** Whether the graph has changed since a contribution to it was validated, by anything but that contribution. */
   readonly hasChangedSince: (version: GraphVersion, contribution: Contribution) => Effect.Effect<boolean, GraphError>
   /** The sorted lines that a version would have without the contribution of a batch and without the given documents. */
@@ -325,6 +328,17 @@ export const make = (
             ),
           )
         }),
+      files: (namespace) =>
+        storage.list(folderIn(folder, `canonical/${namespace}/versions`)).pipe(
+          Stream.mapEffect(({ uri }) => Effect.flatMap(storage.get(uri), decode), { concurrency: 8 }),
+          Stream.runFold(
+            () => new Set<string>(),
+            (files, { contributions }) => {
+              for (const uri of contributions.flatMap(filesOf)) files.add(uri)
+              return files
+            },
+          ),
+        ),
       hasChangedSince: ({ namespace, contributions }, one) =>
         Effect.gen(function* () {
           if (one.validated === undefined) return true
@@ -356,6 +370,14 @@ export const make = (
 /** Stores graphs below a folder of the storage. */
 export const layer = (folder: StorageFolder, options?: CanonicalGraphOptions): Layer.Layer<CanonicalGraph, never, Storage> =>
   Layer.effect(CanonicalGraph, make(folder, options))
+
+/** The files that a contribution names. A new field must be read here: the compiler refuses a remaining one. */
+const filesOf = (contribution: Contribution): ReadonlyArray<StorageUri> => {
+  const { batchId: _batch, hash: _hash, triples: _triples, ingestedAt: _at, validated: _rules, ...named } = contribution
+  const { uri, documents, held, shown, ...rest } = named
+  rest satisfies Readonly<Record<string, never>>
+  return [uri, ...[documents, held, shown].flatMap((file) => (file === undefined ? [] : [file.uri]))]
+}
 
 const shownOf = ({ shown, ...own }: Contribution) => shown ?? own
 

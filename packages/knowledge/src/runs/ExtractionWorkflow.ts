@@ -37,7 +37,16 @@ import {
   type StepInput,
   textHashOf,
 } from "./ExtractStep.ts"
-import { addMisfits, DocumentChanged, type DocumentVersion, type ExtractionRun, RunFailed, runFailed, type StatusChange } from "./Run.ts"
+import {
+  addMisfits,
+  DocumentChanged,
+  type DocumentVersion,
+  type ExtractionRun,
+  endingOf,
+  RunFailed,
+  runFailed,
+  type StatusChange,
+} from "./Run.ts"
 import { loadArtifact } from "./RunArtifacts.ts"
 import { type RunStanding, RunStore } from "./RunStore.ts"
 import { entitiesKey, foundCounts, graphKey, type StepResult } from "./RunTables.ts"
@@ -104,7 +113,7 @@ export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | Artifa
       if (run.status === "cancelled" || run.status === "failed" || resumptionOf(run) !== payload.resumption) return yield* superseded(run)
       return yield* extraction(payload, standing).pipe(
         Effect.mapError(runFailed(run.runId)),
-        Effect.tapError(({ message }) => endRun(run, { status: "failed", error: message })),
+        Effect.tapError((failed) => endRun(run, { status: "failed", ending: endingOf(failed) })),
       )
     }),
   )

@@ -28,9 +28,11 @@ import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from
 import {
   defaultPipelineConfig,
   ExtractionRun,
+  isEndedWithBatch,
   isSetAside,
   isStoreAway,
   type PipelineConfig,
+  RunEnding,
   type RunFailed,
   type RunStatusConflict,
   type RunStatusRefused,
@@ -78,10 +80,10 @@ export interface ExtractionsService {
     id: RunId,
     request: ExtractionRequest,
   ) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed | RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  /** Cancels a run in progress. Its rows are kept, with the reason. */
+  /** Cancels a run in progress. Its rows are kept, with the reason. Default: the run itself is cancelled, and not with its batch. */
   readonly cancel: (
     id: RunId,
-    why?: string,
+    why?: RunEnding,
   ) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
   readonly get: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed>
   /** The findings of the run so far, as sorted lines of N-Triples, each once. */
@@ -99,19 +101,6 @@ export class Extractions extends Context.Service<Extractions, ExtractionsService
     Effect.suspend(() => make),
   )
 }
-
-/**
- * The reason of a run that is cancelled because its batch fails. If the process dies before it stores that the batch failed, the batch
- * resumes the run in the same attempt.
- */
-export const endedWithBatch = "its batch was ended"
-
-const cancelledWith = "its batch was cancelled in attempt "
-
-/** The reason of a run that is cancelled with its batch. The next attempt resumes it; a process that is still in this attempt does not. */
-export const cancelledWithBatch = (attempt: number) => `${cancelledWith}${attempt + 1}`
-
-export const isEndedWithBatch = (why: string) => why === endedWithBatch || why.startsWith(cancelledWith)
 
 /** The version of the stored findings. When it changes, every document is extracted again. */
 export const schemaVersion = "1.1.0"
@@ -140,6 +129,7 @@ const make = Effect.gen(function* () {
         createdAt: now,
         startedAt: isRunning ? Option.some(now) : Option.none(),
         completedAt: Option.none(),
+        ending: Option.none(),
         errorMessage: Option.none(),
       })
     })
@@ -208,14 +198,15 @@ const make = Effect.gen(function* () {
     Effect.gen(function* () {
       const run = yield* created(request)
       const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
-      const isOver = run.status === "cancelled" && Option.contains(run.errorMessage, cancelledWithBatch(request.part?.batchAttempt ?? -1))
+      const attempt = request.part?.batchAttempt
+      const isOver = Option.exists(run.ending, (ending) => ending._tag === "BatchCancelled" && ending.attempt === attempt)
       // Another process has cancelled the batch, and this one is about to be notified.
       if (isOver) return yield* Effect.interrupt
       const isToResume =
         (run.status === "failed" && endedAt < failuresSince && !isSetAside(run)) ||
         // `<=`: a batch may be cancelled and resumed within a millisecond. And a process may die after it has ended the runs and before it
         // has stored that the batch failed: then the batch continues with these runs.
-        (run.status === "cancelled" && (endedAt <= failuresSince || Option.exists(run.errorMessage, isEndedWithBatch)))
+        (run.status === "cancelled" && (endedAt <= failuresSince || isEndedWithBatch(run)))
       if (!isToResume) return yield* insisting(run, request)
       const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
       return yield* runs.changeStatus(run, change).pipe(
@@ -248,11 +239,10 @@ const make = Effect.gen(function* () {
         const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
         return yield* execute(yield* runs.changeStatus(run, change), request)
       }).pipe(runs.working),
-    cancel: (id, why) =>
+    cancel: (id, ending = RunEnding.cases.Cancelled.make({})) =>
       Effect.gen(function* () {
         const run = yield* get(id)
-        const said = why === undefined ? {} : { error: why }
-        const change = { expectedVersion: run.statusVersion, status: "cancelled", at: yield* DateTime.now, ...said } as const
+        const change = { expectedVersion: run.statusVersion, status: "cancelled", at: yield* DateTime.now, ending } as const
         const cancelled = yield* runs.changeStatus(run, change)
         yield* provided(ExtractionWorkflow.interrupt(payloadOf(run, { sourceUri: run.inputUri, ontologyUri: run.inputUri })))
         return cancelled

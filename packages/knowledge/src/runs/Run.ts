@@ -39,6 +39,36 @@ export const defaultPipelineConfig: PipelineConfig = { windowSize: 2000, overlap
 export const RunStatus = Schema.Literals(["queued", "running", "succeeded", "failed", "cancelled"])
 export type RunStatus = typeof RunStatus.Type
 
+/** Why a run ended without success, which decides what resumes it. */
+export const RunEnding = Schema.TaggedUnion({
+  /** `code` is the tag of the error. */
+  Failed: { code: Schema.String, detail: Schema.String },
+  /** Its document exceeded a limit too often: a resumed batch does not resume the run. */
+  SetAside: { detail: Schema.String },
+  /** The run itself was cancelled. */
+  Cancelled: {},
+  /** Cancelled because its batch fails. If the process dies before it stores that, the batch resumes the run in the same attempt. */
+  BatchFailed: {},
+  /** Cancelled with its batch in this attempt. A later attempt resumes it; a process that is still in this attempt does not. */
+  BatchCancelled: { attempt: Count },
+})
+export type RunEnding = typeof RunEnding.Type
+
+/** The text of an ending, for people. */
+export const messageOf = (ending: RunEnding): string => {
+  switch (ending._tag) {
+    case "Failed":
+    case "SetAside":
+      return ending.detail
+    case "Cancelled":
+      return "the run was cancelled"
+    case "BatchFailed":
+      return "its batch failed"
+    case "BatchCancelled":
+      return `its batch was cancelled in attempt ${ending.attempt + 1}`
+  }
+}
+
 export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")({
   runId: RunId,
   status: RunStatus,
@@ -57,6 +87,8 @@ export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")(
   createdAt: Schema.DateTimeUtc,
   startedAt: Schema.OptionFromNullOr(Schema.DateTimeUtc),
   completedAt: Schema.OptionFromNullOr(Schema.DateTimeUtc),
+  ending: Schema.OptionFromNullOr(RunEnding),
+  /** The text of the ending. */
   errorMessage: Schema.OptionFromNullOr(Schema.String),
   /** The title of the document. Known once it has been read. */
   title: Schema.optionalKey(Schema.String),
@@ -178,7 +210,7 @@ export interface StatusChange {
   readonly status: RunStatus
   readonly at: DateTime.Utc
   /** Why the run failed or was cancelled. */
-  readonly error?: string
+  readonly ending?: RunEnding
   /** Set when the document has been read to its end. */
   readonly version?: DocumentVersion
 }
@@ -203,7 +235,8 @@ export const changeStatus = (
       statusVersion: statusVersion + 1,
       startedAt: running ? Option.some(change.at) : run.startedAt,
       completedAt: running ? Option.none() : Option.some(change.at),
-      errorMessage: Option.fromUndefinedOr(change.error),
+      ending: Option.fromUndefinedOr(change.ending),
+      errorMessage: Option.map(Option.fromUndefinedOr(change.ending), messageOf),
       ...(change.version === undefined ? {} : { ...change.version, inputHash: Option.some(change.version.inputHash) }),
     }),
   )
@@ -256,12 +289,16 @@ const setAside = (runId: RunId, problem: string) =>
     retryable: false,
   })
 
+/** The ending of a run that failed with this error. */
+export const endingOf = ({ code, detail }: RunFailed): RunEnding =>
+  code === setAsideCode ? RunEnding.cases.SetAside.make({ detail }) : RunEnding.cases.Failed.make({ code, detail })
+
 /** Whether a run ended because its document exceeded a limit: a resumed batch does not resume that run. */
-export const isSetAside = ({ runId, status, errorMessage }: ExtractionRun): boolean =>
-  status === "failed" &&
-  Option.exists(errorMessage, (message) =>
-    message.startsWith(new RunFailed({ runId, code: setAsideCode, detail: "", retryable: false }).message),
-  )
+export const isSetAside = ({ ending }: ExtractionRun): boolean => Option.exists(ending, ({ _tag }) => _tag === "SetAside")
+
+/** Whether a run was ended together with its batch, and not by itself. */
+export const isEndedWithBatch = ({ ending }: ExtractionRun): boolean =>
+  Option.exists(ending, ({ _tag }) => _tag === "BatchFailed" || _tag === "BatchCancelled")
 
 /** Whether the run failed because the database was unavailable, not because of its document. */
 export const isStoreAway = ({ code, retryable }: RunFailed): boolean => code === "RunStoreFailed" && retryable

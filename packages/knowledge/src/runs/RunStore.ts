@@ -26,7 +26,9 @@ import {
   changeStatus,
   type ExtractionRun,
   type Misfits,
+  messageOf,
   misfitExamples,
+  type RunEnding,
   type RunStatus,
   RunStatusConflict,
   type RunStatusRefused,
@@ -42,6 +44,7 @@ import {
   checkpointOf,
   countsOf,
   defaultPatience,
+  endingText,
   graphKey,
   graphPlaceOf,
   lastBatchOf,
@@ -95,7 +98,7 @@ export interface RunStoreService {
   /** The running runs of a batch. */
   readonly runningOf: (batch: BatchId) => Effect.Effect<ReadonlyArray<RunId>, RunStoreFailed>
   /** Cancels the queued runs of a batch. */
-  readonly cancelQueued: (batch: BatchId, why: string) => Effect.Effect<void, RunStoreFailed>
+  readonly cancelQueued: (batch: BatchId, ending: RunEnding) => Effect.Effect<void, RunStoreFailed>
   /** How many runs of a batch are in each status. */
   readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<RunStatus, number>>, RunStoreFailed>
   /** The progress of each run of a batch, and the usage of models for it. With documents, only of their runs. */
@@ -135,7 +138,7 @@ export interface RunStoreService {
    * Marks a succeeded run whose graph is damaged or lost as failed, and removes the checkpoint of that step: the resumed run extracts
    * the step again. A run in any other status is left alone.
    */
-  readonly reopen: (run: RunId, graph: string, why: string) => Effect.Effect<void, RunStoreFailed>
+  readonly reopen: (run: RunId, graph: string, loss: RunEnding) => Effect.Effect<void, RunStoreFailed>
   /** One page of the batches whose last run ended before a time, and which still have data to remove. */
   readonly endedBatches: (before: number, after: string, limit: number) => Effect.Effect<ReadonlyArray<BatchId>, RunStoreFailed>
   /**
@@ -296,12 +299,12 @@ const make = (patience: Duration.Input) =>
           reading,
           Effect.map((rows) => rows.map((row) => RunId.make(String(row["run_id"])))),
         ),
-      cancelQueued: (batch, why) =>
+      cancelQueued: (batch, ending) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) =>
           Effect.asVoid(
             patiently(
               failing("write")(sql`update ${runs} set status = 'cancelled', status_version = status_version + 1, completed_at = ${now},
-                error_message = ${why} where batch_id = ${batch} and status = 'queued'`),
+                ending = ${endingText(ending)}, error_message = ${messageOf(ending)} where batch_id = ${batch} and status = 'queued'`),
             ),
           ),
         ),
@@ -373,8 +376,8 @@ const make = (patience: Duration.Input) =>
             }),
           )
         }),
-      reopen: (run, graph, why) =>
-        Effect.flatMap(Clock.currentTimeMillis, (now) => patiently(failing("write")(reopenRun(sql, run, graph, why, now)))),
+      reopen: (run, graph, loss) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => patiently(failing("write")(reopenRun(sql, run, graph, loss, now)))),
       endedBatches: (before, after, limit) =>
         sql`select r.batch_id from ${runs} r where r.batch_id > ${after}
           group by r.batch_id having max(coalesce(r.completed_at, ${before})) < ${before}
@@ -539,7 +542,8 @@ const runWrites = (sql: SqlClient) => {
     const row = rowOfRun(run)
     return Effect.map(
       sql<{ readonly run_id: string }>`update ${tables.runs} set status = ${row.status}, status_version = ${row.status_version},
-        input_hash = ${row.input_hash}, title = ${row.title}, language = ${row.language}, unread = ${row.unread}, started_at = ${row.started_at}, completed_at = ${row.completed_at}, error_message = ${row.error_message}
+        input_hash = ${row.input_hash}, title = ${row.title}, language = ${row.language}, unread = ${row.unread}, started_at = ${row.started_at}, completed_at = ${row.completed_at},
+        ending = ${row.ending}, error_message = ${row.error_message}
         where run_id = ${row.run_id} and status_version = ${expected} returning run_id`,
       (rows) => rows.length === 1,
     )
@@ -579,11 +583,12 @@ const stepKey = ({ run_id, batch_index }: { readonly run_id: string; readonly ba
 // Removing rows of runs: a damaged graph, so that it is extracted again, and rows older than their retention.
 
 /** As if the run had been resumed and had failed: the version counts both changes. Removes nothing unless the run is `succeeded`. */
-const reopenRun = (sql: SqlClient, run: RunId, graph: string, why: string, now: number): Effect.Effect<void, SqlError> =>
+const reopenRun = (sql: SqlClient, run: RunId, graph: string, loss: RunEnding, now: number): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     const { runs, checkpoints, graphs } = runTables(sql)
     const reopened = yield* sql`update ${runs}
-      set status = 'failed', status_version = status_version + 2, completed_at = ${now}, error_message = ${why}
+      set status = 'failed', status_version = status_version + 2, completed_at = ${now},
+        ending = ${endingText(loss)}, error_message = ${messageOf(loss)}
       where run_id = ${run} and status = 'succeeded' returning run_id`
     if (reopened.length === 0) return
     const rows = sql`run_id = ${run} and 'batch_' || batch_index || '.nt' = ${graph}`

@@ -1,7 +1,6 @@
 /**
  * The tables of runs, the form of their rows, and the failures of their database. On PostgreSQL they are in the schema `detent`, on
- * SQLite under the same names without it. Migrations run when the tables are first needed, forward only. Tables that an earlier version
- * created in the first schema of the search path are moved.
+ * SQLite under the same names without it. Migrations run when the tables are first needed, forward only.
  */
 
 import { ContentHash } from "@detent/blobs/ContentHash"
@@ -24,7 +23,7 @@ import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { ArtifactKey, BatchId, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { ExtractionRun, Misfits, PipelineConfig, RunStatus } from "./Run.ts"
+import { ExtractionRun, Misfits, PipelineConfig, RunEnding, RunStatus } from "./Run.ts"
 
 const schema = "detent"
 
@@ -40,7 +39,11 @@ export const runTables = (sql: SqlClient) => ({
   answers: tableIn(sql, "model_answers"),
 })
 
-/** Small artifacts are stored in their row: a file for each would take a disk sync for each. */
+/**
+ * Small artifacts are stored in their row: a file for each would take a disk sync for each. Those of medium size are packed with
+ * Zstandard: a graph shrinks to a tenth, in the write-ahead log and in the database file. Answers of models are stored until a checkpoint
+ * covers their chunks.
+ */
 const initial = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`create table ${runTables(sql).runs} (
@@ -58,7 +61,11 @@ const initial = Effect.gen(function* () {
     created_at bigint not null,
     started_at bigint,
     completed_at bigint,
-    error_message text
+    ending text,
+    error_message text,
+    title text,
+    language text,
+    unread text
   )`
   yield* sql`create index extraction_runs_batch on ${runTables(sql).runs} (batch_id, document_id)`
   yield* sql`create table ${runTables(sql).checkpoints} (
@@ -76,6 +83,7 @@ const initial = Effect.gen(function* () {
     content_path text not null,
     content_hash text not null,
     content text,
+    packed ${sql.onDialectOrElse({ pg: () => sql.literal("bytea"), orElse: () => sql.literal("blob") })},
     created_at bigint not null,
     primary key (run_id, artifact_key)
   )`
@@ -88,20 +96,6 @@ const initial = Effect.gen(function* () {
     created_at bigint not null,
     primary key (run_id, batch_index)
   )`
-})
-
-/** Contents of medium size, compressed with Zstandard: a graph shrinks to a tenth, in the write-ahead log and in the database file. */
-const packed = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  yield* sql.onDialectOrElse({
-    pg: () => sql`alter table ${runTables(sql).artifacts} add column packed bytea`,
-    orElse: () => sql`alter table ${runTables(sql).artifacts} add column packed blob`,
-  })
-})
-
-/** Answers of models that no checkpoint covers yet. The checkpoint of their chunks removes them. */
-const answers = Effect.gen(function* () {
-  const sql = yield* SqlClient
   yield* sql`create table ${runTables(sql).answers} (
     run_id text not null,
     chunk_index integer not null,
@@ -117,58 +111,27 @@ const answers = Effect.gen(function* () {
   )`
 })
 
-/** The title of a document, beside the hash of its bytes. */
-const titled = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  yield* sql`alter table ${runTables(sql).runs} add column title text`
-})
-
-/** The language of a document, and why its prose was not read. */
-const languages = Effect.gen(function* () {
-  const sql = yield* SqlClient
-  const { runs } = runTables(sql)
-  yield* sql`alter table ${runs} add column language text`
-  yield* sql`alter table ${runs} add column unread text`
-})
-
 const migrations = "knowledge_migrations"
 
 /** The key of the advisory lock that all migrations of the database take: "detent" in ASCII. */
 const lockKey = 0x646574656e74
 
-/**
- * Moves tables into the schema, if an earlier version created them elsewhere. `isOurs` tells whether it did: another program may have
- * tables of the same name.
- */
-export const moveTables = (names: ReadonlyArray<string>, isOurs: (sql: SqlClient) => Effect.Effect<boolean, SqlError>) =>
-  Effect.flatMap(SqlClient, (sql) =>
-    sql.onDialectOrElse({
-      pg: () =>
-        Effect.gen(function* () {
-          yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)::text`
-          yield* sql.unsafe(`create schema if not exists ${schema}`)
-          if (!(yield* isOurs(sql))) return
-          for (const name of names) {
-            const found = yield* sql`select 1 where to_regclass(${name}) is not null and to_regclass(${`${schema}.${name}`}) is null`
-            if (found.length > 0) yield* sql.unsafe(`alter table ${name} set schema ${schema}`)
-          }
-        }).pipe(sql.withTransaction),
-      orElse: () => Effect.void,
-    }),
-  )
-
-const isThere = (sql: SqlClient, name: string) =>
-  Effect.map(sql`select 1 where to_regclass(${name}) is not null`, (rows) => rows.length > 0)
-
-const moveRunTables = moveTables(
-  ["extraction_runs", "run_checkpoints", "run_artifacts", "batch_artifacts", "model_answers", migrations],
-  (sql) => isThere(sql, migrations),
+/** On PostgreSQL, the schema of the tables. The lock keeps two processes that start together from creating it concurrently. */
+export const createSchema = Effect.flatMap(SqlClient, (sql) =>
+  sql.onDialectOrElse({
+    pg: () =>
+      Effect.gen(function* () {
+        yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)::text`
+        yield* sql.unsafe(`create schema if not exists ${schema}`)
+      }).pipe(sql.withTransaction),
+    orElse: () => Effect.void,
+  }),
 )
 
 /** Migrates the tables. Two processes may start at the same time: the migrator locks its table, which has to exist first. */
 export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient
-  yield* moveRunTables
+  yield* createSchema
   const table = tableIn(sql, migrations)
   yield* sql`create table if not exists ${table} (
     migration_id integer primary key not null,
@@ -186,13 +149,7 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
     Effect.andThen(
       lock,
       Migrator.make({})({
-        loader: Migrator.fromRecord({
-          "0001_runs": initial,
-          "0002_packed": packed,
-          "0003_answers": answers,
-          "0004_titled": titled,
-          "0005_languages": languages,
-        }),
+        loader: Migrator.fromRecord({ "0001_runs": initial }),
         table: sql.onDialectOrElse({ pg: () => `${schema}.${migrations}`, orElse: () => migrations }),
       }),
     ),
@@ -236,6 +193,11 @@ export const rowReader = <A, I>(table: string, schema: Schema.Codec<A, I>): ((ro
 const withNumbers = (row: object): object =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]))
 
+const EndingJson = Schema.fromJsonString(RunEnding)
+
+/** The text of an ending in its column. */
+export const endingText = (ending: RunEnding): string => JSON.stringify(ending)
+
 const RunRow = Schema.Struct({
   run_id: RunId,
   status: RunStatus,
@@ -251,6 +213,7 @@ const RunRow = Schema.Struct({
   created_at: Schema.Int,
   started_at: Schema.NullOr(Schema.Int),
   completed_at: Schema.NullOr(Schema.Int),
+  ending: Schema.NullOr(EndingJson),
   error_message: Schema.NullOr(Schema.String),
   title: Schema.NullOr(Schema.String),
   language: Schema.NullOr(Schema.String),
@@ -272,6 +235,7 @@ export const rowOfRun = (run: ExtractionRun) => ({
   created_at: run.createdAt.epochMilliseconds,
   started_at: millis(run.startedAt),
   completed_at: millis(run.completedAt),
+  ending: Option.getOrNull(Option.map(run.ending, endingText)),
   error_message: Option.getOrNull(run.errorMessage),
   title: run.title ?? null,
   language: run.language ?? null,
@@ -297,6 +261,7 @@ export const runOf = (row: object): ExtractionRun => {
     createdAt: DateTime.makeUnsafe(found.created_at),
     startedAt: time(found.started_at),
     completedAt: time(found.completed_at),
+    ending: Option.fromNullOr(found.ending),
     errorMessage: Option.fromNullOr(found.error_message),
     ...(found.title === null ? {} : { title: found.title }),
     ...(found.language === null ? {} : { language: found.language }),

@@ -76,7 +76,7 @@ describe("cancelling", () => {
         expect(before).toBeGreaterThan(0)
         expect(asked.filter((text) => !text.includes("Slow")).length).toBe(6)
         expect((yield* canonical(data)).passings).toBe(7)
-        expect((yield* toldOf(id, "BatchFailed")).at(-1)?.payload).toMatchObject({ error: "cancelled" })
+        expect((yield* toldOf(id, "BatchFailed")).at(-1)?.payload).toMatchObject({ end: "cancelled" })
       }).pipe(Effect.provide(layer))
     }),
   )

@@ -12,7 +12,8 @@ import * as Layer from "effect/Layer"
 import { SqlClient } from "effect/sql/SqlClient"
 import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
-import { endedWithBatch } from "../../src/runs/Extractions.ts"
+import { RunEnding } from "../../src/runs/Run.ts"
+import { endingText } from "../../src/runs/RunTables.ts"
 import type { BatchId } from "../../src/storage/Identity.ts"
 import { canonical, documentsOf, harbour, lookout, manifest } from "./sea.ts"
 
@@ -94,7 +95,7 @@ describe("a batch whose process died", () => {
       yield* Effect.flatMap(
         SqlClient,
         (sql) => sql`update extraction_runs set status = 'cancelled', status_version = 2, completed_at = ${Date.now()},
-          error_message = ${endedWithBatch} where status = 'running'`,
+          ending = ${endingText(RunEnding.cases.BatchFailed.make({}))} where status = 'running'`,
       ).pipe(Effect.provide(SqliteStore.layer({ filename: join(root, "batches.db") })))
       isStuck = false
       yield* Effect.gen(function* () {

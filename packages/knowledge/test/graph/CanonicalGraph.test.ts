@@ -68,6 +68,18 @@ describe("the canonical graph", () => {
     }),
   )
 
+  it.effect("names every file of every version, also of what is withdrawn since", () =>
+    Effect.gen(function* () {
+      const { graph, add } = yield* opened
+      const versions = [yield* add(1, "a"), yield* add(2, "b")]
+      yield* graph.withdraw(namespace, batch(1))
+      expect(yield* graph.files(Namespace.make("lakes"))).toEqual(new Set())
+      expect(yield* graph.files(namespace)).toEqual(
+        new Set(versions.flatMap(({ contributions }) => contributions.flatMap(({ uri, documents }) => [uri, documents?.uri ?? uri]))),
+      )
+    }),
+  )
+
   it.effect("can be read more than once", () =>
     Effect.gen(function* () {
       const { graph, add } = yield* opened

@@ -12,7 +12,7 @@ import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import { SqlClient } from "effect/sql/SqlClient"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
-import { defaultPipelineConfig, ExtractionRun } from "../../src/runs/Run.ts"
+import { defaultPipelineConfig, ExtractionRun, RunEnding } from "../../src/runs/Run.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
 import { folderWith, partOf } from "./Sea.ts"
@@ -35,6 +35,7 @@ const run = new ExtractionRun({
   createdAt: at,
   startedAt: Option.some(at),
   completedAt: Option.none(),
+  ending: Option.none(),
   errorMessage: Option.none(),
 })
 
@@ -114,7 +115,12 @@ describe("a store of runs whose database is away", () => {
         fault.unheard = 1
         expect(yield* runs.create(run)).toEqual(run)
         fault.unheard = 1
-        const failed = yield* runs.changeStatus(run, { expectedVersion: 1, status: "failed", at, error: "away" })
+        const failed = yield* runs.changeStatus(run, {
+          expectedVersion: 1,
+          status: "failed",
+          at,
+          ending: RunEnding.cases.Failed.make({ code: "Away", detail: "away" }),
+        })
         expect(failed).toMatchObject({ status: "failed", statusVersion: 2 })
         expect(Option.getOrThrow(yield* runs.get(run.runId))).toEqual(failed)
         // A change by another process is reported all the same.

@@ -6,7 +6,15 @@ import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { changeStatus, defaultPipelineConfig, ExtractionRun, nextStatuses, PipelineConfig, RunStatus } from "../../src/runs/Run.ts"
+import {
+  changeStatus,
+  defaultPipelineConfig,
+  ExtractionRun,
+  nextStatuses,
+  PipelineConfig,
+  RunEnding,
+  RunStatus,
+} from "../../src/runs/Run.ts"
 import { DocumentId, RunId } from "../../src/storage/Identity.ts"
 
 const at = (millis: number) => DateTime.makeUnsafe(millis)
@@ -26,12 +34,18 @@ const queued = new ExtractionRun({
   createdAt: at(1000),
   startedAt: Option.none(),
   completedAt: Option.none(),
+  ending: Option.none(),
   errorMessage: Option.none(),
 })
 
-const changed = (run: ExtractionRun, status: RunStatus, millis: number, error?: string) =>
+const changed = (run: ExtractionRun, status: RunStatus, millis: number, detail?: string) =>
   Result.getOrThrow(
-    changeStatus(run, { expectedVersion: run.statusVersion, status, at: at(millis), ...(error === undefined ? {} : { error }) }),
+    changeStatus(run, {
+      expectedVersion: run.statusVersion,
+      status,
+      at: at(millis),
+      ...(detail === undefined ? {} : { ending: RunEnding.cases.Failed.make({ code: "Overloaded", detail }) }),
+    }),
   )
 
 describe("a run", () => {

@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { defaultPipelineConfig, ExtractionRun } from "../../src/runs/Run.ts"
+import { defaultPipelineConfig, ExtractionRun, RunEnding } from "../../src/runs/Run.ts"
 import { contentOf, loadArtifact, prepareArtifact } from "../../src/runs/RunArtifacts.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import type { ArtifactStore } from "../../src/storage/ArtifactStore.ts"
@@ -17,6 +17,8 @@ import { partOf } from "./Sea.ts"
 
 /** Beyond what 32 bits hold, as all times are. */
 const at = DateTime.makeUnsafe(1_800_000_000_123)
+
+const away = RunEnding.cases.Failed.make({ code: "Away", detail: "away" })
 
 const runOf = (name: string, attempt = 0) => {
   const inputUri = MemUri.make(`mem://log/${name}.txt`)
@@ -36,6 +38,7 @@ const runOf = (name: string, attempt = 0) => {
     createdAt: at,
     startedAt: Option.some(at),
     completedAt: Option.none(),
+    ending: Option.none(),
     errorMessage: Option.none(),
   })
 }
@@ -66,7 +69,7 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           const runs = yield* RunStore
           const run = runOf("once")
           expect(yield* runs.create(run)).toEqual(run)
-          const changed = yield* runs.changeStatus(run, { expectedVersion: 1, status: "failed", at, error: "away" })
+          const changed = yield* runs.changeStatus(run, { expectedVersion: 1, status: "failed", at, ending: away })
           expect(yield* runs.create(run)).toEqual(changed)
           expect(Option.getOrThrow(yield* runs.get(run.runId))).toEqual(changed)
           expect(Option.isNone(yield* runs.get(runOf("never").runId))).toBe(true)
@@ -106,10 +109,14 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           // Queued again, by a process that starts again, it stays as it is.
           yield* runs.queue([one, two])
           expect(yield* runs.counts(part.batchId)).toMatchObject({ queued: 2, running: 1 })
-          yield* runs.cancelQueued(part.batchId, "its batch was cancelled")
+          yield* runs.cancelQueued(part.batchId, RunEnding.cases.BatchCancelled.make({ attempt: 0 }))
           expect(yield* runs.counts(part.batchId)).toMatchObject({ queued: 0, running: 1, cancelled: 2 })
           const cancelled = Option.getOrThrow(yield* runs.get(two.runId))
-          expect(cancelled).toMatchObject({ status: "cancelled", statusVersion: 1, errorMessage: Option.some("its batch was cancelled") })
+          expect(cancelled).toMatchObject({
+            status: "cancelled",
+            statusVersion: 1,
+            ending: Option.some(RunEnding.cases.BatchCancelled.make({ attempt: 0 })),
+          })
           expect(yield* runs.create(new ExtractionRun({ ...begun, ...two, status: "running", statusVersion: 1 }))).toEqual(cancelled)
         }),
       )
