@@ -13,7 +13,7 @@ import { type EquipmentError, type Estimator, type ExtractorRefused, Extractors 
 import { newBatchId } from "../storage/Identity.ts"
 import { type BatchConfig, type BatchUsage, defaultBatchConfig, selectionOf } from "./BatchState.ts"
 import { settingOf, unchangedDocuments } from "./Document.ts"
-import { usageOf } from "./ExtractionStage.ts"
+import { usageOf } from "./ExtractionCounts.ts"
 import type { ManifestDocument, ManifestFile } from "./Manifest.ts"
 import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
 

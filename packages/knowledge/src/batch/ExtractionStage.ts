@@ -13,17 +13,17 @@ import * as Semaphore from "effect/Semaphore"
 import { isSqlError } from "effect/sql/SqlError"
 import type { Usage } from "../extract/Extractor.ts"
 import { Extractions } from "../runs/Extractions.ts"
-import type { RunResult } from "../runs/ExtractionWorkflow.ts"
 import { Extractors } from "../runs/Extractors.ts"
-import { addMisfits, isEndedWithBatch, isStoreAway, type Misfits, RunEnding, RunFailed, setAsideCode } from "../runs/Run.ts"
+import { addMisfits, isEndedWithBatch, isStoreAway, type Misfits, RunEnding, RunFailed } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { defaultPatience, patienceOf } from "../runs/RunTables.ts"
 import { type DocumentId, runIdOf } from "../storage/Identity.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import { BatchEvent, type Counted, isPassedBy } from "./BatchMachine.ts"
-import { timedDocument } from "./BatchMetrics.ts"
-import { BatchStopped, type BatchUsage, type LanguageCount, progressPercent, type S, selectionOf } from "./BatchState.ts"
+import { type BatchUsage, progressPercent, type S } from "./BatchState.ts"
 import { settingOf, unchangedDocuments, writeMetadata } from "./Document.ts"
+import { type DocumentEnd, type DocumentOutcome, endEvent, extractDocument, meaningOf, requestOf } from "./DocumentExtraction.ts"
+import { countedAtEnd, LanguageCounts, usageOf } from "./ExtractionCounts.ts"
 import { loadManifest, type Manifest, type ManifestDocument } from "./Manifest.ts"
 import { startedOntology } from "./ManifestMaking.ts"
 
@@ -46,7 +46,7 @@ export const extractDocuments = (folder: StorageFolder, state: Extracting, progr
           Effect.gen(function* () {
             const same = yield* unchangedIn(document)
             if (same === undefined) return true
-            yield* report.unchanged(document.documentId, same)
+            yield* report.ended(document, roundOf(state), { _tag: "Unchanged", before: same })
             return false
           }),
         { concurrency: state.config.concurrency },
@@ -62,7 +62,7 @@ export const extractDocuments = (folder: StorageFolder, state: Extracting, progr
     })
     yield* Effect.onError(Effect.raceFirst(rounds, report.reporting), () => report.rest)
     yield* writeMetadata(folder, state, manifest)
-    return report.counted()
+    return yield* countedAtEnd(state, manifest)
   }).pipe(
     // When one document fails the batch, the others are still being extracted. After an interrupt, the next state ends their runs; when
     // another process has moved the batch on, that process does.
@@ -120,35 +120,27 @@ const isTried =
 /** Extracts the documents, and returns those that failed. */
 const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyArray<ManifestDocument>, report: ExtractionReport) =>
   Effect.gen(function* () {
-    const extractions = yield* Extractions
     const failures: Array<ManifestDocument> = []
 
-    const failure = (document: ManifestDocument, failed: RunFailed) =>
+    const settleFailure = (document: ManifestDocument, failed: RunFailed) =>
       Effect.gen(function* () {
-        const { code, detail, stops } = failed
-        // The database is unavailable, not the document faulty: under every failure policy the batch stops, and resumes the document.
-        if (isStoreAway(failed)) return yield* new BatchStopped({ code, problem: detail })
-        if (stops !== undefined) {
-          yield* report.end
-          return yield* new BatchStopped({ code: stops, problem: detail })
-        }
-        if (code === setAsideCode) return yield* report.setAside(document.documentId, roundOf(state), detail)
-        failures.push(document)
-        yield* report.failed(document.documentId, roundOf(state), detail)
-        if (state.config.failurePolicy !== "failFast") return
-        yield* report.end
-        return yield* new BatchStopped({ code, problem: `document ${document.sourceUri}: ${detail}` })
+        const { outcome, stop } = meaningOf(state.config, document, failed)
+        if (outcome !== undefined) yield* report.ended(document, roundOf(state), outcome)
+        if (outcome?._tag === "Failed") failures.push(document)
+        if (stop === undefined) return
+        // A report would wait for the database.
+        if (!isStoreAway(failed)) yield* report.end
+        return yield* stop
       })
 
     const extract = (document: ManifestDocument) =>
       Effect.gen(function* () {
         yield* report.started(document.documentId, roundOf(state))
-        const exit = yield* Effect.exit(
-          timedDocument(extractions.complete(requestOf(state, manifest, document), isTried(state)(document) ? state.failuresSince : 0)),
-        )
-        if (Exit.isSuccess(exit)) return yield* report.completed(document.documentId, exit.value)
+        const failuresSince = isTried(state)(document) ? state.failuresSince : 0
+        const exit = yield* Effect.exit(extractDocument(state, manifest, document, failuresSince))
+        if (Exit.isSuccess(exit)) return yield* report.ended(document, roundOf(state), { _tag: "Completed", result: exit.value })
         const reason = exit.cause.reasons.find(Cause.isFailReason)
-        return yield* failure(document, reason === undefined ? yield* cancelled(state, document, exit.cause) : reason.error)
+        return yield* settleFailure(document, reason === undefined ? yield* cancelled(state, document, exit.cause) : reason.error)
       })
 
     yield* Effect.forEach(documents, extract, { concurrency: state.config.concurrency, discard: true })
@@ -165,17 +157,6 @@ const cancelled = ({ batchId }: Extracting, { documentId }: ManifestDocument, ca
     return new RunFailed({ runId, code: "Cancelled", detail: "its run was cancelled; resume the batch to continue", retryable: true })
   })
 
-const requestOf = (state: Extracting, manifest: Manifest, document: ManifestDocument) => ({
-  sourceUri: document.sourceUri,
-  contentType: document.contentType,
-  ontologyUri: manifest.ontologyUri,
-  ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
-  config: state.config.pipeline,
-  selection: selectionOf(state.config),
-  // A document has the same run in all attempts of the batch: a failed run is resumed, a finished one is kept.
-  part: { batchId: state.batchId, attempt: 0, batchAttempt: state.attempt },
-})
-
 // The report of the extraction: the result of each document goes to the log of batch events, the progress to the batch. Both
 // are written twice a second and not for each document, since each write waits for the disk.
 //
@@ -184,11 +165,7 @@ const requestOf = (state: Extracting, manifest: Manifest, document: ManifestDocu
 
 const facts = BatchEvent.cases
 
-type DocumentEvent =
-  | typeof facts.DocumentStarted.Type
-  | typeof facts.DocumentCompleted.Type
-  | typeof facts.DocumentFailed.Type
-  | typeof facts.DocumentSetAside.Type
+type DocumentEvent = typeof facts.DocumentStarted.Type | Exclude<DocumentEnd, typeof facts.DocumentsUnchanged.Type>
 
 /** Receives the progress of the extraction. */
 interface ExtractionProgress {
@@ -238,6 +215,33 @@ export const startReport = (
     const waiting = new Set<DocumentEvent>()
     const unchanged = new Set<DocumentId>()
     let [changes, reported, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
+
+    const count = (documentId: DocumentId, outcome: DocumentOutcome) => {
+      failures.delete(documentId)
+      setAside.delete(documentId)
+      switch (outcome._tag) {
+        case "Completed": {
+          const { entities, facts, forReview, ...read } = outcome.result
+          languages.add(read)
+          counted.documentsCompleted++
+          counted.entityCount += entities
+          counted.relationCount += facts
+          counted.reviewCount += forReview
+          misfits = addMisfits(misfits, read.misfits)
+          return
+        }
+        case "Unchanged":
+          languages.add(outcome.before)
+          counted.documentsCompleted++
+          counted.documentsUnchanged++
+          return
+        case "Failed":
+          failures.add(documentId)
+          return
+        case "SetAside":
+          setAside.add(documentId)
+      }
+    }
 
     const note = (event: DocumentEvent) => {
       changes++
@@ -290,14 +294,14 @@ export const startReport = (
 
     const one = yield* Semaphore.make(1)
     /** A document may take long, so its calls count before it is done. */
-    const count = Effect.map(spending, (spent) => {
+    const charge = Effect.map(spending, (spent) => {
       if (spent === undefined || JSON.stringify(usageOf(spent)) === JSON.stringify(usage)) return
       usage = usageOf(spent)
       changes++
     })
 
     const flush = Effect.gen(function* () {
-      yield* count
+      yield* charge
       if (reported === changes) return
       const upTo = changes
       yield* publishUnchanged
@@ -313,44 +317,18 @@ export const startReport = (
     )
 
     return {
-      counted: summary,
       started: (documentId: DocumentId, round: number) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
           currentDocumentId = documentId
           note(facts.DocumentStarted.make({ batchId, at, documentId, round }))
         }),
-      completed: (documentId: DocumentId, { entities: entityCount, facts: relationCount, forReview, ...read }: RunResult) =>
+      ended: (document: Pick<ManifestDocument, "documentId">, round: number, outcome: DocumentOutcome) =>
         Effect.map(Clock.currentTimeMillis, (at) => {
-          languages.add(read)
-          failures.delete(documentId)
-          setAside.delete(documentId)
-          counted.documentsCompleted++
-          counted.entityCount += entityCount
-          counted.relationCount += relationCount
-          counted.reviewCount += forReview
-          misfits = addMisfits(misfits, read.misfits)
-          note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount, reviewCount: forReview }))
-        }),
-      /** The graph already has this version of the document. */
-      unchanged: (documentId: DocumentId, before: Spoken) =>
-        Effect.sync(() => {
-          languages.add(before)
-          counted.documentsCompleted++
-          counted.documentsUnchanged++
+          count(document.documentId, outcome)
+          const event = endEvent({ batchId, at, round }, document, outcome)
+          if (event._tag !== "DocumentsUnchanged") return note(event)
           changes++
-          unchanged.add(documentId)
-        }),
-      failed: (documentId: DocumentId, round: number, error: string) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
-          failures.add(documentId)
-          note(facts.DocumentFailed.make({ batchId, at, documentId, round, error }))
-        }),
-      /** The document exceeded a limit twice. */
-      setAside: (documentId: DocumentId, round: number, error: string) =>
-        Effect.map(Clock.currentTimeMillis, (at) => {
-          failures.delete(documentId)
-          setAside.add(documentId)
-          note(facts.DocumentSetAside.make({ batchId, at, documentId, round, error }))
+          unchanged.add(document.documentId)
         }),
       /** Reports at every interval until it is interrupted. */
       reporting: Effect.forever(Effect.delay(flush, interval)),
@@ -373,41 +351,6 @@ export const startReport = (
       ),
     }
   })
-
-type Spoken = Pick<RunResult, "language" | "unread">
-
-/** Counts the documents of each language, and how many of them had prose that was not read. */
-export class LanguageCounts {
-  readonly #counts = new Map<string, { documents: number; unread: number; reason: Spoken["unread"] }>()
-
-  add({ language = "und", unread }: Spoken): void {
-    const count = this.#counts.get(language) ?? { documents: 0, unread: 0, reason: undefined }
-    count.documents++
-    if (unread !== undefined) count.unread++
-    count.reason ??= unread
-    this.#counts.set(language, count)
-  }
-
-  counted(): ReadonlyArray<LanguageCount> {
-    return [...this.#counts]
-      .map(([language, { documents, unread, reason }]) => ({
-        language,
-        documents,
-        ...(unread === 0 ? {} : { unread }),
-        ...(reason === undefined ? {} : { reason }),
-      }))
-      .sort((one, other) => other.documents - one.documents || (one.language < other.language ? -1 : 1))
-  }
-}
-
-/** Model usage as the batch stores it: whole tokens, and the cost rounded to nine decimals. */
-export const usageOf = ({ calls, inputTokens, outputTokens, cost, currency }: Usage & { readonly currency?: string }): BatchUsage => ({
-  calls,
-  inputTokens: Math.round(inputTokens),
-  outputTokens: Math.round(outputTokens),
-  ...(cost === undefined ? {} : { cost: Number(cost.toFixed(9)) }),
-  ...(cost === undefined || currency === undefined ? {} : { currency }),
-})
 
 /** Whether the event would change the log's projection, by the rule of the projection: other events are not sent. */
 const isNews = (event: DocumentEvent, standing: DocumentStanding | undefined): boolean => {

@@ -14,18 +14,20 @@ import * as Stream from "effect/Stream"
 import { BatchEventLog, type DocumentStanding } from "../batch/BatchEventLog.ts"
 import { Batches } from "../batch/Batches.ts"
 import { BatchEvent, E, isPassedBy, stageOf } from "../batch/BatchMachine.ts"
-import { countStage, timedDocument } from "../batch/BatchMetrics.ts"
+import { countStage } from "../batch/BatchMetrics.ts"
 import { type S, selectionOf } from "../batch/BatchState.ts"
 import { stageInput } from "../batch/BatchWork.ts"
 import { DocumentJson, documentRecord, settingOf, unchangedDocuments, writeMetadata } from "../batch/Document.ts"
-import { LanguageCounts, roundOf, usageOf } from "../batch/ExtractionStage.ts"
+import { type DocumentOutcome, endEvent, extractDocument, type FailureMeaning, meaningOf } from "../batch/DocumentExtraction.ts"
+import { countedAtEnd, countedSoFar } from "../batch/ExtractionCounts.ts"
+import { roundOf } from "../batch/ExtractionStage.ts"
 import { addToGraph, type GivenGraphs, resolveEntities, takeBack, validateGraph, withdrawGraph } from "../batch/GraphStages.ts"
 import type { Manifest, ManifestDocument } from "../batch/Manifest.ts"
 import { documentLines } from "../fact/FactGraph.ts"
 import { writeLines } from "../graph/GraphLines.ts"
 import { Extractions } from "../runs/Extractions.ts"
 import { Extractors } from "../runs/Extractors.ts"
-import { documentNode, type RunFailed, setAsideCode } from "../runs/Run.ts"
+import { documentNode, RunFailed } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { BatchId, DocumentId, Namespace, runIdOf } from "../storage/Identity.ts"
 import { BatchLinesPath, pathsOfDocument } from "../storage/Paths.ts"
@@ -68,8 +70,6 @@ export const ValidationOutput = Schema.Struct({ validatedUri: StorageUri, confor
 export const IngestionInput = Schema.Struct({ ...part, validatedUri: StorageUri, targetNamespace: Namespace })
 
 export const IngestionOutput = Schema.Struct({ canonicalUri: StorageUri, triplesIngested: Count, durationMs })
-
-const facts = BatchEvent.cases
 
 /** The input of an activity does not fit its schema. */
 export class ActivityInputRefused extends Schema.TaggedError<ActivityInputRefused>()("ActivityInputRefused", {
@@ -116,48 +116,32 @@ const extraction = (folder: StorageFolder) => (input: typeof ExtractionInput.Typ
     const stage = yield* stageRequest(folder, input.batchId, "Extracting")
     const { manifest, request } = stage
     const document = yield* documentOf(manifest, input)
-    const unchanged = yield* unchangedRun(stage, document)
     const extractions = yield* Extractions
+    const unchanged = yield* unchangedRun(stage, document)
+    // Retries a run that failed before now: the job runner repeats an activity for that purpose.
     const result =
-      unchanged ??
-      (yield* extractions
-        .complete(
-          {
-            sourceUri: document.sourceUri,
-            contentType: document.contentType,
-            ontologyUri: manifest.ontologyUri,
-            ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
-            config: request.config.pipeline,
-            selection: selectionOf(request.config),
-            part: { batchId: input.batchId, attempt: 0, batchAttempt: request.attempt },
-          },
-          // Retries a run that failed before now: the job runner repeats an activity for that purpose.
-          startedAt,
-        )
-        .pipe(
-          timedDocument,
-          Effect.tapError((failed) => reportFailure(folder, stage, document, failed)),
-        ))
+      unchanged?.result ??
+      (yield* Effect.tapError(extractDocument(request, manifest, document, startedAt), (failed) =>
+        settleFailure(folder, stage, document, failed),
+      ))
     const run = yield* extractions.get(result.runId)
     const paths = pathsOfDocument(input.documentId)
     const described = Stream.fromIterable(documentLines(documentNode(run)))
     const { uri } = yield* writeLines(blobIn(folder, paths.graph), Stream.concat(described, extractions.lines(result.runId)))
     yield* (yield* Storage).set(blobIn(folder, paths.input), yield* extractions.text(result.runId))
     yield* writeRecord(folder, stage, document, { run, extractionOutputUri: uri })
-    const { batchId, documentId } = input
+    const outcome =
+      unchanged === undefined ? ({ _tag: "Completed", result } as const) : ({ _tag: "Unchanged", before: unchanged.before } as const)
+    yield* settle(folder, stage, document, { outcome })
+    const { documentId } = input
     const counts = { entityCount: result.entities, relationCount: result.facts }
-    yield* reportDocument(folder, stage, document, (_round, at) =>
-      unchanged === undefined
-        ? facts.DocumentCompleted.make({ batchId, at, documentId, ...counts })
-        : facts.DocumentsUnchanged.make({ batchId, at, documentIds: [documentId] }),
-    )
     const durationMs = Math.round((yield* Clock.currentTimeMillis) - startedAt)
     return { documentId, graphUri: uri, ...counts, durationMs, ...(unchanged === undefined ? {} : { unchanged: true }) }
   })
 
 /**
  * Returns the run of an earlier batch that extracted this version of the document with the same settings, and its counts, so that the
- * document is not extracted again. Undefined when that run was removed since, or when this batch has started the document itself.
+ * document is not extracted again. Undefined when its findings were removed since, or when this batch has started the document itself.
  */
 const unchangedRun = ({ manifest, request }: StageRequest, document: ManifestDocument) =>
   Effect.gen(function* () {
@@ -166,12 +150,10 @@ const unchangedRun = ({ manifest, request }: StageRequest, document: ManifestDoc
     const own = yield* runs.get(runIdOf({ batchId, documentId: document.documentId, attempt: 0 }))
     if (Option.isSome(own)) return undefined
     const unchangedIn = yield* unchangedDocuments(request, yield* settingOf(manifest, request.config))
-    const runId = (yield* unchangedIn(document))?.runId
-    if (runId === undefined) return undefined
-    const run = yield* runs.get(runId)
-    if (!Option.exists(run, ({ status }) => status === "succeeded")) return undefined
-    const { entities, facts: found } = yield* runs.totals(runId)
-    return { runId, entities, facts: found }
+    const before = yield* unchangedIn(document)
+    if (before?.runId === undefined || !(yield* runs.withGraphs([before.runId])).has(before.runId)) return undefined
+    const { entities, facts, forReview } = yield* runs.totals({ runId: before.runId })
+    return { before, result: { runId: before.runId, entities, facts, forReview } }
   })
 
 /** Writes `metadata.json` of the document, with the problems of earlier attempts. */
@@ -228,20 +210,17 @@ const givenUpCode = "TaskGivenUp"
 const documentGivenUp = (folder: StorageFolder, input: typeof ExtractionInput.Type, problem: string) =>
   Effect.gen(function* () {
     const stage = yield* stageRequest(folder, input.batchId, "Extracting")
-    const { batch, report } = stage
+    const { batch } = stage
     if (batch?._tag !== "Extracting") return
-    const { batchId, attempt } = batch
+    const { batchId } = batch
     const document = yield* documentOf(stage.manifest, input)
     const standing = (yield* Effect.flatMap(BatchEventLog, (log) => log.standings(batchId, [document.documentId]))).get(document.documentId)
     // A result that the activity itself has logged is not logged again, but the batch may not have received it.
-    const isReported = standing?.status === "completed" || standing?.status === "set-aside" || isFailedIn(standing, roundOf(batch))
-    if (!isReported && batch.config.failurePolicy === "failFast") {
-      const error = { code: givenUpCode, message: `document ${document.sourceUri}: ${problem}` }
-      return yield* Effect.asVoid(report(E.Fail({ stage: "extracting", attempt, error }), `${attempt}/Extracting/failed`))
-    }
-    yield* reportDocument(folder, stage, document, (round, at) =>
-      isReported ? undefined : facts.DocumentFailed.make({ batchId, at, documentId: document.documentId, round, error: problem }),
-    )
+    if (standing?.status === "completed" || standing?.status === "set-aside" || isFailedIn(standing, roundOf(batch)))
+      return yield* reportCounts(folder, stage, document.documentId)
+    const runId = runIdOf({ batchId, documentId: document.documentId, attempt: 0 })
+    const failed = new RunFailed({ runId, code: givenUpCode, detail: problem, retryable: false })
+    yield* settle(folder, stage, document, meaningOf(batch.config, document, failed))
   })
 
 const isFailedIn = (standing: DocumentStanding | undefined, round: number): boolean =>
@@ -262,34 +241,29 @@ const documentOf = (manifest: Manifest, { batchId, documentId, sourceUri, ontolo
     return found
   })
 
-type DocumentEnd =
-  | typeof facts.DocumentCompleted.Type
-  | typeof facts.DocumentsUnchanged.Type
-  | typeof facts.DocumentFailed.Type
-  | typeof facts.DocumentSetAside.Type
-
-/** Writes the result of a document to the event log, and reports the progress of the extraction to the batch. */
-const reportDocument = (
-  folder: StorageFolder,
-  stage: StageRequest,
-  { documentId }: ManifestDocument,
-  eventOf: (round: number, at: number) => DocumentEnd | undefined,
-) =>
+/** Writes the outcome of a document to the event log, and reports to the batch: the progress of the extraction, or that it stops. */
+const settle = (folder: StorageFolder, stage: StageRequest, document: ManifestDocument, { outcome, stop }: FailureMeaning) =>
   Effect.gen(function* () {
-    const { batch } = stage
+    const { batch, report, manifest } = stage
     if (batch?._tag !== "Extracting") return
+    if (outcome !== undefined) yield* logEnd(batch, document, outcome)
+    if (stop === undefined) return yield* reportCounts(folder, stage, document.documentId)
+    yield* report(E.DocumentsCounted(yield* countedSoFar(batch)))
+    yield* writeMetadata(folder, batch, manifest)
+    const { attempt } = batch
+    const error = { code: stop.code, message: stop.problem }
+    yield* report(E.Fail({ stage: "extracting", attempt, error }), `${attempt}/Extracting/failed`)
+  })
+
+const logEnd = (batch: typeof S.Extracting.Type, document: ManifestDocument, outcome: DocumentOutcome) =>
+  Effect.gen(function* () {
     const { batchId } = batch
+    const { documentId } = document
     const log = yield* BatchEventLog
-    const round = roundOf(batch)
-    const at = yield* Clock.currentTimeMillis
-    const standing = (yield* log.standings(batchId, [documentId])).get(documentId)
-    if (standing?.status !== "completed") {
-      const event = eventOf(round, at)
-      if (event !== undefined && event._tag !== "DocumentsUnchanged")
-        yield* log.emit(facts.DocumentStarted.make({ batchId, at, documentId, round }))
-      if (event !== undefined) yield* log.emit(event)
-    }
-    yield* reportCounts(folder, stage, documentId)
+    const [round, at] = [roundOf(batch), yield* Clock.currentTimeMillis]
+    if ((yield* log.standings(batchId, [documentId])).get(documentId)?.status === "completed") return
+    if (outcome._tag !== "Unchanged") yield* log.emit(BatchEvent.cases.DocumentStarted.make({ batchId, at, documentId, round }))
+    yield* log.emit(endEvent({ batchId, at, round }, document, outcome))
   })
 
 /** Reports the progress of the extraction, or its completion when all documents have ended. */
@@ -303,56 +277,23 @@ export const reportExtracted = (folder: StorageFolder, batchId: BatchId, documen
 const reportCounts = (folder: StorageFolder, { batch, report, manifest }: StageRequest, documentId: DocumentId) =>
   Effect.gen(function* () {
     if (batch?._tag !== "Extracting") return
-    const { batchId, attempt, documentsTotal } = batch
-    const log = yield* BatchEventLog
-    const runs = yield* RunStore
-    const { completed, failed, "set-aside": setAside } = yield* log.counts(batchId)
-    const { entities, facts: relations, usage } = yield* runs.totals(batchId)
-    const { succeeded } = yield* runs.counts(batchId)
-    const counted = {
-      documentsCompleted: completed,
-      documentsFailed: failed,
-      documentsSetAside: setAside,
-      // An unchanged document has no run in this batch.
-      documentsUnchanged: Math.max(0, completed - succeeded),
-      entityCount: entities,
-      relationCount: relations,
-      ...(usage.calls === 0 ? {} : { usage: usageOf(usage) }),
-    }
-    if (completed + failed + setAside < documentsTotal)
+    const { attempt, documentsTotal } = batch
+    const counted = yield* countedSoFar(batch)
+    if (counted.documentsCompleted + counted.documentsFailed + counted.documentsSetAside < documentsTotal)
       return yield* Effect.asVoid(report(E.DocumentsCounted({ ...counted, currentDocumentId: documentId })))
     yield* writeMetadata(folder, batch, manifest)
-    const languages = new LanguageCounts()
-    for (const run of yield* Effect.flatMap(RunStore, (runs) => runs.ofBatch(batchId))) if (run.status === "succeeded") languages.add(run)
     // Several activities may find all documents done. Each sends its own event id: the batch takes the first event and refuses the others.
-    const misfits = yield* runs.misfits(batchId)
-    const unread = misfits === undefined ? {} : { misfits }
-    const event = E.ExtractionComplete({ ...counted, ...unread, attempt, languages: languages.counted() })
+    const event = E.ExtractionComplete({ ...(yield* countedAtEnd(batch, manifest)), attempt })
     if (yield* report(event, `${attempt}/extracted/${documentId}`)) yield* countStage("extracting", batch.failuresSince)
   })
 
-/** Failures that the job runner can retry are not reported. A document that cannot be read counts as failed. */
-const reportFailure = (
-  folder: StorageFolder,
-  stage: StageRequest,
-  document: ManifestDocument,
-  { runId, retryable, stops, code, detail }: RunFailed,
-) =>
+/** A failure that the queue or the job runner can retry is not settled: it repeats the activity, or gives it up. */
+const settleFailure = (folder: StorageFolder, stage: StageRequest, document: ManifestDocument, failed: RunFailed) =>
   Effect.gen(function* () {
-    const { batch, report } = stage
-    yield* writeRecord(folder, stage, document, { run: Option.getOrUndefined(yield* Effect.flatMap(RunStore, (runs) => runs.get(runId))) })
-    if (batch?._tag !== "Extracting") return
-    if (stops !== undefined || (!retryable && batch.config.failurePolicy === "failFast")) {
-      const error = { code: stops ?? code, message: `document ${document.sourceUri}: ${detail}` }
-      return yield* Effect.asVoid(
-        report(E.Fail({ stage: "extracting", attempt: batch.attempt, error }), `${batch.attempt}/Extracting/failed`),
-      )
-    }
-    if (retryable) return
-    const ended = code === setAsideCode ? facts.DocumentSetAside : facts.DocumentFailed
-    yield* reportDocument(folder, stage, document, (round, at) =>
-      ended.make({ batchId: batch.batchId, at, documentId: document.documentId, round, error: detail }),
-    )
+    const run = yield* Effect.flatMap(RunStore, (runs) => runs.get(failed.runId))
+    yield* writeRecord(folder, stage, document, { run: Option.getOrUndefined(run) })
+    if (failed.retryable && failed.stops === undefined) return
+    yield* settle(folder, stage, document, meaningOf(stage.request.config, document, failed))
   })
 
 /** Keeps only the graphs of documents that this batch extracted. The canonical graph already has the other documents unchanged. */

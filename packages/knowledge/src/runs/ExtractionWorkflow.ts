@@ -140,7 +140,10 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
     const extractors = yield* Extractors
     const equipment = yield* extractors.equip(payload, {
       id: account,
-      spent: Effect.map(runs.totals(account), ({ usage }) => usage),
+      spent: Effect.map(
+        runs.totals(Option.match(run.batchId, { onNone: () => ({ runId: run.runId }), onSome: (batchId) => ({ batchId }) })),
+        ({ usage }) => usage,
+      ),
     })
     const remembers = equipment.extractor.isPaid === true
     const passing = passingDocument(run.inputUri)

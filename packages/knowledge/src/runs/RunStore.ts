@@ -84,6 +84,9 @@ export interface StoredReview extends Omit<DocumentNode, "extractedAt"> {
   readonly reviewBelow: number
 }
 
+/** The runs that totals are counted over. */
+export type RunsOf = { readonly batchId: BatchId } | { readonly runId: RunId }
+
 export interface RunStoreService {
   /** Stores queued runs. Runs that exist already are left unchanged. */
   readonly queue: (runs: ReadonlyArray<ExtractionRun>) => Effect.Effect<void, RunStoreFailed>
@@ -154,8 +157,8 @@ export interface RunStoreService {
   readonly saveAnswer: (answer: AnswerRow) => Effect.Effect<void, RunStoreFailed>
   /** The stored answers for the chunks of a run from `first` to `last`. */
   readonly answers: (run: RunId, first: number, last: number) => Effect.Effect<ReadonlyArray<StoredAnswer>, RunStoreFailed>
-  /** The stored totals of a batch, or of a run that belongs to none: entities, facts, and model usage. */
-  readonly totals: (of: BatchId | RunId) => Effect.Effect<RunTotals, RunStoreFailed>
+  /** The stored totals of a batch or a run: the findings of its succeeded runs, and the model usage of all its runs. */
+  readonly totals: (of: RunsOf) => Effect.Effect<RunTotals, RunStoreFailed>
   /** The values and rows that the succeeded runs of a batch did not read; undefined if there are none. */
   readonly misfits: (batch: BatchId) => Effect.Effect<Misfits | undefined, RunStoreFailed>
 }
@@ -416,12 +419,15 @@ const make = (patience: Duration.Input) =>
           Effect.map((rows) => rows.map(answerOf)),
         ),
       totals: (of) => {
-        const own = sql`(select run_id from ${runs} where ${of.startsWith("batch-") ? sql`batch_id = ${of}` : sql`run_id = ${of}`})`
-        return sql`select ${sum("entities")}, ${sum("facts")}, ${spent}
+        const own = "batchId" in of ? sql`batch_id = ${of.batchId}` : sql`run_id = ${of.runId}`
+        const ofSucceeded = (name: string) => sql`case when r.status = 'succeeded' then ${field(name)} else 0 end`
+        return sql`select ${sum("entities")}, ${sum("facts")}, ${sum("for_review")}, ${spent}
           from (
-            select ${field("entities")} as entities, ${field("facts")} as facts, ${paid} from ${checkpoints} c where c.run_id in ${own}
+            select ${ofSucceeded("entities")} as entities, ${ofSucceeded("facts")} as facts, ${ofSucceeded("forReview")} as for_review, ${paid}
+              from ${checkpoints} c join (select run_id, status from ${runs} where ${own}) r on r.run_id = c.run_id
             union all
-            select 0, 0, a.calls, a.input_tokens, a.output_tokens, a.cost from ${answers} a where a.run_id in ${own}
+            select 0, 0, 0, a.calls, a.input_tokens, a.output_tokens, a.cost from ${answers} a
+              where a.run_id in (select run_id from ${runs} where ${own})
           ) stored`.pipe(
           reading,
           Effect.map(([row]) => totalsOf(row ?? {})),

@@ -355,6 +355,7 @@ export const answerOf: (row: object) => StoredAnswer = rowReader("model_answers"
 const TotalsRow = Schema.Struct({
   entities: Count,
   facts: Count,
+  for_review: Count,
   calls: Count,
   input_tokens: Count,
   output_tokens: Count,
@@ -366,14 +367,24 @@ const TotalsRow = Schema.Struct({
 export interface RunTotals {
   readonly entities: number
   readonly facts: number
+  readonly forReview: number
   readonly usage: Usage
 }
 
 const readTotals = rowReader("run_checkpoints", TotalsRow)
 
 export const totalsOf = (row: object): RunTotals => {
-  const { entities, facts, calls, input_tokens: inputTokens, output_tokens: outputTokens, cost, unpriced } = readTotals(row)
-  return { entities, facts, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
+  const {
+    entities,
+    facts,
+    for_review: forReview,
+    calls,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    cost,
+    unpriced,
+  } = readTotals(row)
+  return { entities, facts, forReview, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
 }
 
 const readMisfitSum = rowReader("run_checkpoints", Schema.Struct({ misfits: Count }))

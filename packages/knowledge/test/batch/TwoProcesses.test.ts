@@ -100,6 +100,8 @@ describe("what two processes at one batch tell of a document", () => {
   )
 })
 
+const completed = { _tag: "Completed", result: found } as const
+
 describe("the report of an extraction", () => {
   it.effect("tells nothing twice after a restart, failures included", () =>
     Effect.gen(function* () {
@@ -107,9 +109,9 @@ describe("the report of an extraction", () => {
       const once = Effect.gen(function* () {
         const report = yield* startReport(extracting, ignored)
         yield* report.started(document, 0)
-        yield* report.failed(document, 0, "empty")
+        yield* report.ended({ documentId: document }, 0, { _tag: "Failed", problem: "empty" })
         yield* report.started(other, 0)
-        yield* report.completed(other, found)
+        yield* report.ended({ documentId: other }, 0, completed)
         yield* report.end
       })
       yield* once
@@ -136,7 +138,7 @@ describe("the report of an extraction", () => {
           }),
       })
       yield* report.started(document, 0)
-      yield* report.completed(document, found)
+      yield* report.ended({ documentId: document }, 0, completed)
       yield* report.end
       expect(known).toBe("completed")
     }).pipe(Effect.provide(emptyLog())),
@@ -146,7 +148,7 @@ describe("the report of an extraction", () => {
     Effect.gen(function* () {
       const report = yield* startReport(extracting, ignored)
       yield* report.started(document, 0)
-      yield* report.completed(document, found)
+      yield* report.ended({ documentId: document }, 0, completed)
       yield* report.started(DocumentId.make("doc-ba9876543210"), 0)
       const work = yield* Effect.forkChild(
         Effect.onError(Effect.never, () => report.rest),
@@ -161,7 +163,7 @@ describe("the report of an extraction", () => {
     Effect.gen(function* () {
       const log = yield* BatchEventLog
       const report = yield* Effect.provideService(startReport(extracting, ignored), BatchEventLog, { ...log, emit: () => Effect.never })
-      yield* report.completed(document, found)
+      yield* report.ended({ documentId: document }, 0, completed)
       const work = yield* Effect.forkChild(
         Effect.onError(Effect.never, () => report.rest),
         { startImmediately: true },

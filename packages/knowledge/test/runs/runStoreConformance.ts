@@ -179,8 +179,8 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
         Effect.gen(function* () {
           const runs = yield* RunStore
           // A batch of its own, since all its runs count together.
-          const run = yield* runs.create(new ExtractionRun({ ...runOf("paid"), batchId: Option.some(partOf(8).batchId) }))
-          const { batchId } = partOf(8)
+          const run = yield* runs.create(new ExtractionRun({ ...runOf("paid"), batchId: Option.some(partOf(6).batchId) }))
+          const { batchId } = partOf(6)
           const answer = (chunk: number, step: "entities" | "facts", cost: number | null) => ({
             run_id: run.runId,
             chunk_index: chunk,
@@ -203,12 +203,13 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
             ["facts", '{"about":0}', 0.25],
           ])
           const usage = { calls: 3, inputTokens: 9_000_000_000, outputTokens: 60, cost: 1 }
-          expect(yield* runs.totals(batchId)).toEqual({ entities: 0, facts: 0, usage })
+          expect(yield* runs.totals({ batchId })).toEqual({ entities: 0, facts: 0, forReview: 0, usage })
           const step = yield* stepOf(run, 0, "paid for")
           const result = {
             ...JSON.parse(step.checkpoint.result_json),
             entities: 4,
             facts: 2,
+            forReview: 1,
             calls: 2,
             inputTokens: 6e9,
             outputTokens: 40,
@@ -221,8 +222,11 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           })
           expect(yield* runs.answers(run.runId, 0, 0)).toEqual([])
           expect(yield* runs.answers(run.runId, 0, 1)).toHaveLength(1)
-          expect(yield* runs.totals(batchId)).toEqual({ entities: 4, facts: 2, usage })
-          expect(yield* runs.totals(run.runId)).toEqual({ entities: 4, facts: 2, usage })
+          // The findings of a run count when it has succeeded, its usage at once.
+          expect(yield* runs.totals({ batchId })).toEqual({ entities: 0, facts: 0, forReview: 0, usage })
+          yield* runs.changeStatus(run, { expectedVersion: 1, status: "succeeded", at })
+          expect(yield* runs.totals({ batchId })).toEqual({ entities: 4, facts: 2, forReview: 1, usage })
+          expect(yield* runs.totals({ runId: run.runId })).toEqual({ entities: 4, facts: 2, forReview: 1, usage })
           const work = { chunks: JSON.parse(step.checkpoint.result_json).chunks, usage }
           expect(yield* runs.workOf(batchId)).toEqual(new Map([[run.runId, work]]))
           expect(yield* runs.workOf(batchId, [run.documentId])).toEqual(new Map([[run.runId, work]]))
@@ -231,7 +235,7 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           expect(yield* runs.misfits(batchId)).toBeUndefined()
           // A price that is not known makes the sum unknown.
           yield* runs.saveAnswer(answer(2, "entities", null))
-          expect((yield* runs.totals(batchId)).usage.cost).toBeUndefined()
+          expect((yield* runs.totals({ batchId })).usage.cost).toBeUndefined()
           expect((yield* runs.workOf(batchId)).get(run.runId)?.usage.cost).toBeUndefined()
         }),
       )
