@@ -13,6 +13,7 @@ import type { LanguageModel } from "effect/ai/LanguageModel"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type BudgetLimits, PriceTable } from "./extract/model/Cost.ts"
+import { providerNames } from "./extract/model/provider/ProviderName.ts"
 import { TaskSettings } from "./tasks/Task.ts"
 import { ContentLimitOptions } from "./threads/WorkerPool.ts"
 
@@ -22,8 +23,7 @@ import { ContentLimitOptions } from "./threads/WorkerPool.ts"
  */
 export const ExtractorName = Schema.Union([
   Schema.Literals(["built-in", "language-model"]),
-  Schema.TemplateLiteral(["openai:", Schema.NonEmptyString]),
-  Schema.TemplateLiteral(["anthropic:", Schema.NonEmptyString]),
+  Schema.TemplateLiteral([Schema.Literals(providerNames), ":", Schema.NonEmptyString]),
 ])
 export type ExtractorName = typeof ExtractorName.Type
 

@@ -16,7 +16,13 @@ export type Turn =
   | { readonly afterMillis: number; readonly turn: Turn }
   | { readonly redirects: string }
   /** The answer of the model. */
-  | { readonly says: unknown; readonly stop?: string; readonly omit?: ReadonlyArray<string> }
+  | {
+      readonly says: unknown
+      readonly stop?: string
+      readonly omit?: ReadonlyArray<string>
+      /** The answer as parts of content, or as the call of a tool. Default: as one text. */
+      readonly as?: "parts" | "tool"
+    }
   | { readonly refuses: string }
   | { readonly status: number; readonly error?: string; readonly code?: string; readonly headers?: Readonly<Record<string, string>> }
   /** A body that is not JSON. */
@@ -25,6 +31,15 @@ export type Turn =
   | { readonly cutAfter: number }
   | "hang"
   | "reset"
+
+/** What a server with the API of OpenAI takes. */
+export interface ServerDialect {
+  readonly limit: "max_completion_tokens" | "max_tokens"
+  readonly format: "json_schema" | "json_object" | "none"
+}
+
+/** What OpenAI's own server takes for its current models. */
+const ownDialect: ServerDialect = { limit: "max_completion_tokens", format: "json_schema" }
 
 export interface Heard {
   readonly path: string
@@ -51,7 +66,11 @@ const turnOf = (script: Script, heard: ReadonlyArray<Heard>): Turn => {
   return turn ?? { status: 500, error: "the script is over" }
 }
 
-export const startProvider = (api: Api, script: Script): Effect.Effect<ProviderServer, never, Scope.Scope> =>
+export const startProvider = (
+  api: Api,
+  script: Script,
+  dialect: ServerDialect = ownDialect,
+): Effect.Effect<ProviderServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const heard: Array<Heard> = []
     let abandoned = 0
@@ -59,7 +78,7 @@ export const startProvider = (api: Api, script: Script): Effect.Effect<ProviderS
       response.on("close", () => {
         if (!response.writableFinished) abandoned++
       })
-      void answer(api, request, response, heard, () => turnOf(script, heard))
+      void answer(api, dialect, request, response, heard, () => turnOf(script, heard))
     })
     yield* Effect.acquireRelease(
       Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
@@ -77,12 +96,19 @@ const close = (server: Server): Promise<void> =>
 
 const paths: Readonly<Record<Api, string>> = { anthropic: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses" }
 
-const answer = async (api: Api, request: IncomingMessage, response: ServerResponse, heard: Array<Heard>, next: () => Turn) => {
+const answer = async (
+  api: Api,
+  dialect: ServerDialect,
+  request: IncomingMessage,
+  response: ServerResponse,
+  heard: Array<Heard>,
+  next: () => Turn,
+) => {
   let text = ""
   for await (const piece of request) text += piece
   const body = JSON.parse(text) as Record<string, unknown>
   heard.push({ path: request.url ?? "", headers: request.headers, body })
-  const problem = problemWith(api, request, body)
+  const problem = problemWith(api, dialect, request, body)
   if (problem !== undefined) return send(response, problem.status, errorBody(api, problem.status, problem.error))
   let turn = next()
   while (typeof turn === "object" && "afterMillis" in turn) {
@@ -110,7 +136,7 @@ const send = (response: ServerResponse, status: number, body: unknown, headers: 
 }
 
 /** The problem for which the real servers would reject the request, if any. */
-const problemWith = (api: Api, request: IncomingMessage, body: Record<string, unknown>) => {
+const problemWith = (api: Api, dialect: ServerDialect, request: IncomingMessage, body: Record<string, unknown>) => {
   if (request.method !== "POST" || request.url !== paths[api]) return { status: 404, error: `no such path: ${request.url}` }
   const authorized = request.headers.authorization === `Bearer ${key}` || request.headers["x-api-key"] === key
   if (!authorized)
@@ -121,9 +147,21 @@ const problemWith = (api: Api, request: IncomingMessage, body: Record<string, un
   if (api === "anthropic" && request.headers["anthropic-version"] !== "2026-10-21")
     return { status: 400, error: `anthropic-version: ${request.headers["anthropic-version"]} is not known` }
   if (typeof body["model"] !== "string") return { status: 400, error: "model: required" }
-  const limit = body[api === "anthropic" ? "max_tokens" : api === "chat" ? "max_tokens" : "max_output_tokens"]
+  if (api === "chat") return chatProblem(dialect, body)
+  const limit = body[api === "anthropic" ? "max_tokens" : "max_output_tokens"]
   if (typeof limit !== "number") return { status: 400, error: "a limit of tokens is required here" }
   const wrong = schemaProblem(schemaIn(api, body))
+  return wrong === undefined ? undefined : { status: 400, error: wrong }
+}
+
+const chatProblem = ({ limit, format }: ServerDialect, body: Record<string, unknown>) => {
+  const other = limit === "max_tokens" ? "max_completion_tokens" : "max_tokens"
+  if (other in body)
+    return { status: 400, error: `Unsupported parameter: '${other}' is not supported with this model. Use '${limit}' instead.` }
+  if (typeof body[limit] !== "number") return { status: 400, error: "a limit of tokens is required here" }
+  const given = at(body, "response_format", "type") ?? "none"
+  if (given !== format) return { status: 400, error: `'response_format' of type '${String(given)}' is not supported with this model` }
+  const wrong = format === "json_schema" ? schemaProblem(schemaIn("chat", body)) : undefined
   return wrong === undefined ? undefined : { status: 400, error: wrong }
 }
 
@@ -172,13 +210,17 @@ const reply = (api: Api, body: Record<string, unknown>, turn: Says): unknown => 
 const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: string): Record<string, unknown> => {
   const isRefusal = "refuses" in turn
   const stop = "stop" in turn ? turn.stop : undefined
+  const as = "as" in turn ? turn.as : undefined
   if (api === "anthropic") {
     return {
       id: "msg_1",
       type: "message",
       role: "assistant",
       model: body["model"],
-      content: [{ type: "text", text }],
+      content: [
+        { type: "thinking", thinking: 'Is it {"entities":[]}?', signature: "sig" },
+        as === "tool" ? { type: "tool_use", id: "toolu_1", name: "answer", input: JSON.parse(text) } : { type: "text", text },
+      ],
       stop_reason: isRefusal ? "refusal" : (stop ?? "end_turn"),
       stop_sequence: null,
       usage: { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, service_tier: "standard" },
@@ -193,7 +235,12 @@ const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: s
       choices: [
         {
           index: 0,
-          message: { role: "assistant", content: isRefusal ? null : text, refusal: isRefusal ? text : null },
+          message: {
+            role: "assistant",
+            content: isRefusal || as === "tool" ? null : as === "parts" ? partsOf(text) : text,
+            refusal: isRefusal ? text : null,
+            ...(as === "tool" ? { tool_calls: [{ id: "call_1", type: "function", function: { name: "answer", arguments: text } }] } : {}),
+          },
           logprobs: null,
           finish_reason: stop ?? "stop",
         },
@@ -221,6 +268,12 @@ const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: s
     usage: { input_tokens: 100, output_tokens: 20, total_tokens: 120 },
   }
 }
+
+const partsOf = (text: string) => [
+  { type: "reasoning", text: 'Is it {"entities":[]}?' },
+  { type: "text", text: text.slice(0, 10) },
+  { type: "text", text: text.slice(10) },
+]
 
 /** The prompt of a request, the document text in it, and whether it asks for entities or facts. */
 export const questionIn = ({ body }: Heard) => {

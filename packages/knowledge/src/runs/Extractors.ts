@@ -24,7 +24,7 @@ import * as PooledBuiltIn from "../extract/builtin/PooledBuiltIn.ts"
 import { Extractor, type ExtractorService, noUsage, type Usage } from "../extract/Extractor.ts"
 import { defaultRetryPolicy, type ModelGate, makeModelGate } from "../extract/model/CallGuard.ts"
 import { type Budget, defaultPrices, type ModelPrice, makeBudget, type PriceTable, priceOf } from "../extract/model/Cost.ts"
-import { type ModelClient, makeAnthropicClient, makeOpenAiClient } from "../extract/model/ModelClient.ts"
+import type { ModelClient } from "../extract/model/ModelClient.ts"
 import {
   defaultLimits,
   estimateChunk,
@@ -32,6 +32,8 @@ import {
   type ModelExtractor,
   makeModelExtractor,
 } from "../extract/model/ModelExtractor.ts"
+import { providerNames } from "../extract/model/provider/ProviderName.ts"
+import { providerNamed } from "../extract/model/provider/Providers.ts"
 import { budgetOf, type ExtractorName, type ExtractorSelection, type KnowledgeSettings } from "../KnowledgeSettings.ts"
 import type { OntologyError } from "../ontology/Ontology.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
@@ -294,18 +296,18 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
         const provider = providerOf(extractor)
         const isConfigured = configured === undefined || providerOf(configured) === provider
         if (settings.baseUrl !== undefined && isConfigured) return settings.baseUrl
-        return provider === "openai" ? yield* inEnvironment(Config.NonEmptyString("OPENAI_BASE_URL")) : undefined
+        const variable = provider === undefined ? undefined : providerNamed(provider)?.baseUrlName
+        return variable === undefined ? undefined : yield* inEnvironment(Config.NonEmptyString(variable))
       })
 
     const refused = (extractor: string, problem: string, nextStep: string) => new ExtractorRefused({ extractor, problem, nextStep })
 
     const providerFor = (extractor: ExtractorName) => {
-      const name = providerOf(extractor)
-      return isProvider(name)
-        ? Effect.succeed(providers[name])
-        : Effect.fail(
-            refused(extractor, `there is no provider ${name}`, `name built-in, or a model of ${Object.keys(providers).join(", ")}`),
-          )
+      const name = providerOf(extractor) ?? ""
+      const provider = providerNamed(name)
+      return provider === undefined
+        ? Effect.fail(refused(extractor, `there is no provider ${name}`, `name built-in, or a model of ${providerNames.join(", ")}`))
+        : Effect.succeed(provider)
     }
 
     /** The API key. Optional with a base URL: a server of the user's own may need none. */
@@ -346,7 +348,12 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
     const clientOf = (selection: ExtractorSelection) =>
       Effect.gen(function* () {
         const { extractor, baseUrl } = selection
-        if (!isModel(extractor)) return yield* refused(extractor ?? "built-in", "it is not a model", "name openai:MODEL or anthropic:MODEL")
+        if (!isModel(extractor))
+          return yield* refused(
+            extractor ?? "built-in",
+            "it is not a model",
+            `name ${providerNames.map((name) => `${name}:MODEL`).join(" or ")}`,
+          )
         const key = `${extractor} ${baseUrl ?? ""}`
         const known = clients.get(key)
         if (known !== undefined) return known
@@ -421,23 +428,6 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
       spent: (account) => Effect.suspend(() => budgets.get(account)?.budget.spent ?? Effect.succeed(undefined)),
     }
   })
-
-type Provider = ExtractorName extends infer Name ? (Name extends `${infer Prefix}:${string}` ? Prefix : never) : never
-
-type ProviderClient = Pick<
-  Parameters<typeof makeOpenAiClient>[0] & Parameters<typeof makeAnthropicClient>[0],
-  "apiKey" | "model" | "baseUrl"
->
-
-/** The environment variable with the key of each provider of models, and its client. */
-const providers: Readonly<
-  Record<Provider, { readonly keyName: string; readonly make: (options: ProviderClient) => Effect.Effect<ModelClient> }>
-> = {
-  openai: { keyName: "OPENAI_API_KEY", make: makeOpenAiClient },
-  anthropic: { keyName: "ANTHROPIC_API_KEY", make: makeAnthropicClient },
-}
-
-const isProvider = (name: string | undefined): name is Provider => name !== undefined && Object.hasOwn(providers, name)
 
 const providerOf = (extractor: ExtractorName | undefined): string | undefined => extractor?.split(":")[0]
 

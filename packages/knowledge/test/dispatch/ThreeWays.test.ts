@@ -12,7 +12,14 @@ import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import type { BatchConfig, Dispatch } from "../../src/batch/BatchState.ts"
 import { ManifestJson } from "../../src/batch/Manifest.ts"
-import { type ActivityName, ExtractionOutput, IngestionOutput, ResolutionOutput, runActivity, ValidationOutput } from "../../src/dispatch/Activities.ts"
+import {
+  type ActivityName,
+  ExtractionOutput,
+  IngestionOutput,
+  ResolutionOutput,
+  runActivity,
+  ValidationOutput,
+} from "../../src/dispatch/Activities.ts"
 import { ExtractionFailed, type ExtractorService } from "../../src/extract/Extractor.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
 import { Reviews } from "../../src/verdict/Reviews.ts"

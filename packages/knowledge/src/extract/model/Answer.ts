@@ -51,13 +51,12 @@ const readItems = <A>(
   field: "entities" | "facts",
   schema: Schema.Codec<A, unknown>,
 ): Result.Result<Said<A>, ExtractionFailed> => {
-  const parsed = parse(text)
-  const list = typeof parsed === "object" && parsed !== null ? (parsed as Readonly<Record<string, unknown>>)[field] : undefined
-  if (!Array.isArray(list)) return Result.fail(malformed(extractor, text, field))
+  const list = listIn(text, field)
+  if (list === undefined) return Result.fail(malformed(extractor, text, field))
   const decode = Schema.decodeUnknownResult(schema)
   const items: Array<A> = []
   const rejected: Array<Rejection> = []
-  for (const item of list as ReadonlyArray<unknown>) {
+  for (const item of list) {
     const decoded = decode(item)
     if (Result.isSuccess(decoded)) items.push(decoded.success)
     else rejected.push(rejectionOf(field === "facts" ? "fact" : "entity", "Malformed", item))
@@ -65,12 +64,46 @@ const readItems = <A>(
   return Result.succeed({ items, rejected })
 }
 
-/** Some models put a fence around their JSON, or a sentence before it. */
+/**
+ * The list of an answer. Models put fences, sentences or their reasoning around their JSON: the last object that has the list is the
+ * answer. What a model thinks before it answers is not, though it may look like one.
+ */
+const listIn = (text: string, field: string): ReadonlyArray<unknown> | undefined => {
+  const said = text.slice(Math.max(0, ...thoughtEnds.map((end) => text.lastIndexOf(end) + end.length * Number(text.includes(end)))))
+  for (const object of [said, ...objectsIn(said).toReversed()]) {
+    const parsed = parse(object)
+    const list = typeof parsed === "object" && parsed !== null ? (parsed as Readonly<Record<string, unknown>>)[field] : undefined
+    if (Array.isArray(list)) return list
+  }
+  return undefined
+}
+
+/** The ends of the reasoning that some models write into their answers. */
+const thoughtEnds = ["</think>", "</thinking>", "</reasoning>"]
+
+/** How many objects of an answer are parsed: prose with many braces is no answer. */
+const mostObjects = 50
+
+/** The pieces of the text between an opening brace and its closing one that are in no other such piece, in one pass. */
+const objectsIn = (text: string): ReadonlyArray<string> => {
+  const pieces: Array<string> = []
+  let [depth, start, isQuoted] = [0, 0, false]
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (isQuoted) {
+      if (character === "\\") at++
+      else if (character === '"') isQuoted = false
+    } else if (character === '"') isQuoted = depth > 0
+    else if (character === "{") {
+      if (depth++ === 0) start = at
+    } else if (character === "}" && depth > 0 && --depth === 0) pieces.push(text.slice(start, at + 1))
+  }
+  return pieces.slice(-mostObjects)
+}
+
 const parse = (text: string): unknown => {
-  const start = text.indexOf("{")
-  const end = text.lastIndexOf("}")
   try {
-    return JSON.parse(start === -1 || end < start ? text : text.slice(start, end + 1))
+    return JSON.parse(text)
   } catch {
     // The caller reports that this is not JSON, with its beginning.
     return undefined

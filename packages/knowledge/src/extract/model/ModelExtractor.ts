@@ -28,17 +28,10 @@ import {
 } from "./Answer.ts"
 import { type Answered, type CallGuard, type ModelGate, makeCallGuard, type RateLimits, type RetryPolicy } from "./CallGuard.ts"
 import { type Budget, defaultPrices, estimateTokens, type ModelPrice, type PriceTable, priceOf, unlimited, usageOf } from "./Cost.ts"
-import {
-  type AnthropicClientOptions,
-  cutOff,
-  declined,
-  type ModelClient,
-  type ModelRequest,
-  makeAnthropicClient,
-  makeOpenAiClient,
-  type OpenAiClientOptions,
-} from "./ModelClient.ts"
+import { cutOff, declined, type ModelClient, type ModelRequest } from "./ModelClient.ts"
 import { classesFor, entityQuestion, factQuestion, propertiesFor, wordsOf } from "./Prompt.ts"
+import { type AnthropicClientOptions, makeAnthropicClient } from "./provider/Anthropic.ts"
+import { makeOpenAiClient, type OpenAiClientOptions } from "./provider/OpenAi.ts"
 
 export interface ModelExtractorOptions {
   readonly limits?: RateLimits

