@@ -1,5 +1,4 @@
 /** The engine: a plain record of its parts, put together once. Each part gets the parts it uses. */
-import type { SendError } from "@detent/machine"
 import { Environment, Host, startActor, type Tagged } from "@detent/machine/internal"
 import type { JournalService, TimersService } from "@detent/store"
 import { retryFailed } from "@detent/store/internal"
@@ -8,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { invalidId } from "../errors.ts"
 import { ChangeFollower } from "../live/ChangeFollower.ts"
+import { Delivery } from "../live/Delivery.ts"
 import { HistoryReader } from "../live/HistoryReader.ts"
 import type { InstanceContext } from "../live/InstanceContext.ts"
 import { InstanceLoader } from "../live/InstanceLoader.ts"
@@ -39,6 +39,7 @@ export interface EngineParts {
   /** For callers that wait for a store that does not answer. */
   readonly storeWait: StoreWait
   readonly remote: RemoteInstances
+  readonly delivery: Delivery
   readonly loader: InstanceLoader
   readonly history: HistoryReader
   readonly follower: ChangeFollower
@@ -128,27 +129,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     },
     bringBack: (key) => recovery.bringBack(key),
     wake: (key) => void environment.run(remote.wake(key)),
-    sendOn: (key, envelopes, error) => {
-      const refuse = (refusal: SendError) => {
-        for (const envelope of envelopes) envelope.complete(refusal)
-      }
-      if (table.isClosed) return refuse(error)
-      if (!context.isLocal(key)) {
-        for (const envelope of envelopes) environment.run(remote.forward(key, envelope))
-        return
-      }
-      environment.run(
-        Effect.match(table.open(key), {
-          onFailure: (failure) => refuse(failure._tag === "InstanceNotFound" ? error : failure),
-          onSuccess: (live) => {
-            for (const envelope of envelopes) {
-              if (envelope.timer === undefined) live.deliver(envelope)
-              else envelope.follow(live.fire(envelope.timer))
-            }
-          },
-        }),
-      )
-    },
+    sendOn: (key, envelopes, error) => delivery.sendOn(key, envelopes, error),
     working: (instance, isWorking) => follower.working(instance.name, isWorking),
     postponing: (instance, isPostponing) => follower.postponing(instance.name, isPostponing),
     workEnding: (instance, ending) => {
@@ -165,6 +146,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     gained: () => takeover?.gained(),
   })
   const table: InstanceTable = new InstanceTable(context, registry, loader, environment)
+  const delivery = new Delivery(table, remote, context, environment)
   const follower: ChangeFollower = new ChangeFollower(journal, loader, environment, config.followMillis, (name) => table.findNamed(name))
   const takeover =
     node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower, wake: context.wake }, node, config.leaseMillis)
@@ -194,6 +176,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     table,
     storeWait,
     remote,
+    delivery,
     loader,
     history: new HistoryReader(journal),
     follower,

@@ -3,9 +3,7 @@
 import { InvalidEvent, MachineStopped, type PersistenceFailed, type Postponed, type SendError, type Taken } from "@detent/machine"
 import {
   actionFailed,
-  asDecision,
   asSchema,
-  asVoid,
   decide,
   describe,
   eventProblem,
@@ -13,8 +11,6 @@ import {
   idProblem,
   isHandling,
   notAQuestion,
-  outcome,
-  type Result,
   type Tagged,
   tagOf,
   waitsForItself,
@@ -22,22 +18,20 @@ import {
 import type { InstanceStatus, OpenedInstance } from "@detent/store"
 import { boundedNameProblem, reservedPrefix } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { InstanceNotFound, noInstance, PreviewRefused, reached, type SequenceNotReached } from "../errors.ts"
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
+import { type Answered, accepted, decided } from "../live/Delivery.ts"
 import type { Reloaded } from "../live/InstanceContext.ts"
 import { continues } from "../live/LeaveReason.ts"
 import type { LiveInstance } from "../live/LiveInstance.ts"
-import type { RemoteInstances } from "../live/RemoteInstances.ts"
 import { retryOnChange } from "../live/retryOnChange.ts"
-import { isRemoved } from "../live/UnconfirmedCommits.ts"
 import type { DelayedEvent } from "../machine/DelayedEvents.ts"
 import { Envelope } from "../machine/Envelope.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
-import { type EventTrace, instanceAttributes, isTraced, traced } from "../runtime/Telemetry.ts"
+import { instanceAttributes, isTraced, traced } from "../runtime/Telemetry.ts"
 import { untilAnsweredBackoff } from "../runtime/untilAnswered.ts"
 import type { EngineParts } from "./EngineParts.ts"
 import { notInTransaction } from "./TransactionGuard.ts"
@@ -68,24 +62,35 @@ export class InstanceHandle {
   }
 
   send(event: Tagged, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound> {
-    return this.#send(event, options, silently)
+    return this.#send(event, options, accepted)
   }
 
   call(event: Tagged, options?: SendOptions): Effect.Effect<Taken<Tagged, Tagged>, SendError | InstanceNotFound> {
-    return this.#send(event, options, answered)
+    return this.#send(event, options, decided)
   }
 
-  #send<A>(event: Tagged, options: SendOptions | undefined, sending: Sending<A>): Effect.Effect<A, SendError | InstanceNotFound> {
+  #send<A>(event: Tagged, options: SendOptions | undefined, answered: Answered<A>): Effect.Effect<A, SendError | InstanceNotFound> {
     return Effect.withFiber((fiber): Effect.Effect<A, SendError | InstanceNotFound> => {
       const sent = this.#copy(event, options?.id)
       if (sent instanceof Error) return Effect.fail(sent)
-      if (this.#engine.transactions.isInside(fiber)) return Effect.fail(notInTransaction(this, "send"))
-      const live = this.#engine.table.find(this)
+      const { table, transactions } = this.#engine
+      if (transactions.isInside(fiber)) return Effect.fail(notInTransaction(this, "send"))
+      const live = table.find(this)
       if (live !== undefined && isHandling(fiber, live.record)) return Effect.fail(waitsForItself(live.record, sent))
-      if (!isTraced(fiber)) return this.#deliver(live, sent, options, undefined, sending)
+      const envelope = new Envelope(sent, { dedupeId: options?.id })
+      if (!isTraced(fiber)) return this.#deliver(envelope, answered, live)
       const attributes = { ...instanceAttributes(this), "detent.event": String(sent?._tag) }
-      return traced("detent.send", attributes, (trace) => this.#deliver(this.#engine.table.find(this), sent, options, trace, sending))
+      return traced("detent.send", attributes, (trace) => {
+        envelope.trace = trace
+        return this.#deliver(envelope, answered, table.find(this))
+      })
     })
+  }
+
+  #deliver<A>(envelope: Envelope, answered: Answered<A>, live: LiveInstance | undefined): Effect.Effect<A, SendError | InstanceNotFound> {
+    const { delivery, storeWait, table } = this.#engine
+    if (table.isClosed) return Effect.fail(table.stoppedError(this))
+    return delivery.deliver(this.#registered, this.id, envelope, answered, (key) => storeWait.open(key), live)
   }
 
   /** A copy of the event, which the caller may change as soon as this returns; or the error why it cannot be sent. */
@@ -99,34 +104,6 @@ export class InstanceHandle {
     } catch (cause) {
       return this.#invalid(event, cause instanceof RangeError ? tooDeep : `it cannot be read: ${describe(cause)}`)
     }
-  }
-
-  #deliver<A>(
-    inMemory: LiveInstance | undefined,
-    event: Tagged,
-    options: SendOptions | undefined,
-    trace: EventTrace | undefined,
-    { read, remotely }: Sending<A>,
-  ): Effect.Effect<A, SendError | InstanceNotFound> {
-    const { table, remote } = this.#engine
-    const dedupeId = options?.id
-    if (table.isClosed) return Effect.fail(table.stoppedError(this))
-    const routing = remote.routeTo(this)
-    if (routing !== undefined) return remotely(remote, routing, this.#registered, this.id, event, { dedupeId })
-    const envelope = new Envelope(event, { dedupeId })
-    envelope.trace = trace
-    if (inMemory !== undefined) return outcome(inMemory.deliver(envelope), read)
-    return Effect.flatMap(this.#receiving, (live) => {
-      // The engine may have been stopped while the instance was read.
-      if (table.isClosed && table.find(this) === undefined) return Effect.fail(table.stoppedError(this))
-      // It may have moved to another node.
-      const moved = remote.routeTo(this)
-      if (moved !== undefined) return remotely(remote, moved, this.#registered, this.id, event, { dedupeId })
-      // It has moved to this node since it was read.
-      if (live.record.isRunning && !this.#engine.context.isKept(live))
-        return this.#deliver(table.find(this), event, options, trace, { read, remotely })
-      return outcome(live.deliver(envelope), read)
-    })
   }
 
   ask(event: Tagged, options?: SendOptions): Effect.Effect<unknown, SendError | InstanceNotFound> {
@@ -365,28 +342,6 @@ const dedupeIdProblem = (id: unknown): string | undefined =>
   boundedNameProblem("dedupe id", String(id))
 
 const tooDeep = "it contains itself, or is nested too deeply; send plain data"
-
-/** How a caller gets its result: from the instance here, or from another node. */
-interface Sending<A> {
-  readonly read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>
-  readonly remotely: (
-    remote: RemoteInstances,
-    ...sent: Parameters<RemoteInstances["send"]>
-  ) => Effect.Effect<A, SendError | InstanceNotFound>
-}
-
-const voidOf = (result: Result): Exit.Exit<void, SendError | InstanceNotFound> => notFound(result) ?? asVoid(result)
-
-const decisionOf = (result: Result): Exit.Exit<Taken<Tagged, Tagged>, SendError | InstanceNotFound> =>
-  notFound(result) ?? asDecision(result)
-
-const silently: Sending<void> = { read: voidOf, remotely: (remote, ...sent) => remote.send(...sent) }
-
-const answered: Sending<Taken<Tagged, Tagged>> = { read: decisionOf, remotely: (remote, ...sent) => remote.call(...sent) }
-
-/** The failure where the instance was in memory and another process has removed it; undefined otherwise. */
-const notFound = (result: Result): Exit.Exit<never, InstanceNotFound> | undefined =>
-  isRemoved(result) ? Exit.fail(new InstanceNotFound({ machine: result.machine, id: result.id })) : undefined
 
 const snapshotInMemory = ({ record, delayed }: LiveInstance): InstanceSnapshot<Tagged, Tagged> => {
   const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = record.snapshot()

@@ -34,7 +34,6 @@ import {
   decide,
   eventProblem,
   extendChain,
-  type GroupNode,
   hasWork,
   identified,
   inspect,
@@ -44,11 +43,9 @@ import {
   overloaded,
   queryAtEnd,
   type Result,
-  type RuntimeOwner,
   refusal,
   report,
   reportRefusal,
-  StateRuntime,
   type StateScope,
   stale,
   stopped,
@@ -89,6 +86,7 @@ import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
 import { Inbox } from "./Inbox.ts"
 import type { FirstOutcome, InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { type LeaveReason, leaveText } from "./LeaveReason.ts"
+import { StateWork, type WorkingInstance } from "./StateWork.ts"
 import { type Fate, type GivenUp, givenUp, isRemoved, noGivenUp, removed, retrying, UnconfirmedCommits } from "./UnconfirmedCommits.ts"
 
 type Mode = "idle" | "deciding" | "committing" | "carrying out" | "resyncing" | "ended"
@@ -113,7 +111,7 @@ const pauseMillis = 1000
 /** The longest pause after a conflict. */
 const longestBackoffMillis = 250
 
-export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
+export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
   readonly context: InstanceContext
   readonly machine: RegisteredMachine
   readonly key: InstanceKey
@@ -130,8 +128,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   lastUsedAt: number
 
   #mode: Mode = "idle"
-  /** Created when hooks, work or an effectful decision first run, or the journal is first read. */
-  #runtime: StateRuntime | undefined = undefined
+  readonly #work: StateWork
   #ahead: SpeculativeState
   #timers: ReadonlyMap<string, InstanceTimer>
   /** The timer row of self-sent events that are stored and not handled yet. */
@@ -159,10 +156,6 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
    */
   #departure: "leaving" | "lost" | undefined = undefined
   #left: Left | undefined = undefined
-  /** Whether the stored state has work. */
-  #isResident: boolean
-  /** The node that runs that work. */
-  #owner: string | undefined
 
   constructor(context: InstanceContext, machine: RegisteredMachine, { opened, recovered }: Reloaded) {
     const { record } = opened
@@ -181,8 +174,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#timers = timersByName(opened.timers, recovered.delayed)
     this.#owed = opened.timers.find(isOwedTimer)
     this.#lastSnapshot = momentOf(opened.snapshot)
-    this.#isResident = record.resident && record.status === "running"
-    this.#owner = record.owner
+    this.#work = new StateWork(this, context, record)
     this.#ahead = this.#stored()
   }
 
@@ -198,7 +190,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   resume(selfSent: ReadonlyArray<SelfSentEvent>) {
     this.context.timers.arm(this, this.#timers)
     this.#takeOver(selfSent)
-    this.#startWork()
+    this.#work.start()
     this.#pump()
   }
 
@@ -209,11 +201,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       const chain = extendChain(undefined, "(start)")
       this.#inboxOf().raise(sends.map((event, index) => this.#sentBy(event, chain, 0, index)))
     }
-    if (hooks.length === 0) this.#startWork()
+    if (hooks.length === 0) this.#work.start()
     else {
-      this.#await("carrying out", this.#runtimeOf().hooks(hooks, "(start)"), (error) => {
+      this.#await("carrying out", this.#work.runtime.hooks(hooks, "(start)"), (error) => {
         if (error !== undefined) report(this.record, error)
-        this.#startWork()
+        this.#work.start()
       })
     }
     this.#pump()
@@ -233,7 +225,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Its work runs here. */
   get isAtWork(): boolean {
-    return this.#runtime?.isAtWork === true
+    return this.#work.isRunning
   }
 
   /** Everything that was accepted is stored and carried out. */
@@ -422,7 +414,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (this.#mode !== "idle") return
     this.#followWhilePostponed()
     // It became the owner while it was not idle.
-    if (this.#isResident && this.#isOwner && this.#runtime?.isAtWork !== true) this.#startWork()
+    if (this.#work.isOwned && !this.#work.isRunning) this.#work.start()
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
     if (this.#owed !== undefined && !this.#isAhead && !this.#owesSelfSent) this.#releaseOwed(this.#owed)
     if (this.#deduplication?.hasKnown === true) this.#catchUpWithKnown()
@@ -437,7 +429,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       // A check or a getter of the event itself threw: no decision was made.
       this.#refuse(envelope, actionFailed(this.record, "decide", cause, undefined, false))
     } finally {
-      if (this.#mode === "deciding" && this.#runtime?.isAwaiting !== true) this.#mode = "idle"
+      if (this.#mode === "deciding" && !this.#work.isAwaiting) this.#mode = "idle"
     }
   }
 
@@ -537,7 +529,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   #runDecision(envelope: Envelope, effect: DeferredDecision["effect"], event: Tagged, at: number) {
-    const limited = this.#runtimeOf().limited(effect, event._tag)
+    const limited = this.#work.runtime.limited(effect, event._tag)
     this.#await("deciding", within(envelope.trace, Effect.result(limited)), (settled) => {
       if (settled === undefined) return envelope.complete(stopped(this.record, this.record.ending))
       if (settled._tag === "Success") this.#follow(envelope, settled.success, at, true)
@@ -636,7 +628,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Whether carrying a decision out may take longer than replacing the state. */
   #takesTime(decision: Taken<Tagged, Tagged>, node: Node): boolean {
     if (decision.hooks.length > 0 || decision._tag === "Stop") return true
-    return decision._tag === "Goto" && (node.final || hasWork(node, decision.state) || this.#runtime?.hasScope === true)
+    return decision._tag === "Goto" && (node.final || hasWork(node, decision.state) || this.#work.hasScope)
   }
 
   // Refusing and answering
@@ -863,8 +855,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       lastSnapshot: this.#lastSnapshot,
       startedAt: this.record.startedAt,
       revision: this.revision,
-      isResident: this.#isResident,
-      isOwner: this.#isOwner,
+      isResident: this.#work.needsOwner,
+      isOwner: this.#work.isOwned,
       isLost: this.#departure === "lost",
       lockFence: this.#lock?.fence,
     }
@@ -933,10 +925,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
         })
       }
     }
-    // The owner on another node stops its work as soon as it is notified.
-    if (this.#isResident && !this.#isOwner) this.context.changedForeign(this.key)
-    this.#isResident = summary.resident
-    this.#owner = summary.resident ? (summary.reason ?? this.#owner) : undefined
+    this.#work.stored(summary)
   }
 
   #confirm(pending: ReadonlyArray<Pending>, error: PersistenceFailed) {
@@ -978,7 +967,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       if (this.#unconfirmed?.mayArrive === true) return this.#resync(pending, error, givenUp([...pending, ...this.#pending], error))
       return this.#forget(pending, error)
     }
-    this.#stopWork("its node has lost its lease")
+    this.#work.stop("its node has lost its lease")
     this.#resolve(pending, error, this.#unconfirmedOf().fenced([...pending, ...this.#pending], error))
   }
 
@@ -994,7 +983,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const { record } = this
     // Leaving a state drops the events that its work has sent. This event may be one of them, but it is stored.
     if (envelope.internal) envelope.seal(decision)
-    const closing = decision._tag === "Stay" ? undefined : this.#leaveState(decision.event, keptOf(pending))
+    const closing = decision._tag === "Stay" ? undefined : this.#work.leaveState(decision.event, keptOf(pending))
     this.#arrive(decision, at)
     if (closing === undefined && decision.hooks.length === 0) {
       this.#settleIn(pending)
@@ -1003,7 +992,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       return envelope.announce()
     }
     if (envelope.internal) envelope.announce()
-    const transit = this.#runtimeOf().transit(decision, closing, () => undefined)
+    const transit = this.#work.runtime.transit(decision, closing, () => undefined)
     this.#await("carrying out", within(envelope.trace, transit), (error) => {
       envelope.trace?.end(error === undefined ? Exit.void : Exit.fail(error))
       if (this.#mode === "ended") return envelope.complete(stopped(record, record.ending))
@@ -1038,14 +1027,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (isBarrier && this.#mode === "committing") this.#mode = "idle"
     if (this.record.ending !== undefined) this.#end(this.record.ending)
     else if (decision._tag === "Goto") {
-      this.#runtime?.forgetFailures()
-      this.#startWork()
+      this.#work.forgetFailures()
+      this.#work.start()
     }
-  }
-
-  #runtimeOf(): StateRuntime {
-    this.#runtime ??= new StateRuntime(this)
-    return this.#runtime
   }
 
   /** Waits for an Effect in a mode in which nothing is decided. After that it is idle, unless `then` changes the mode. */
@@ -1053,7 +1037,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const before = this.#mode
     let isInline = true
     this.#mode = mode
-    this.#runtimeOf().awaiting(effect, (value) => {
+    this.#work.runtime.awaiting(effect, (value) => {
       if (this.#mode === mode) this.#mode = isInline && before === "deciding" ? before : "idle"
       then(value)
     })
@@ -1067,59 +1051,28 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Work
 
-  get #isOwner(): boolean {
-    return this.#isResident && this.#owner !== undefined && this.#owner === this.context.placement?.node()
-  }
-
   /** The node that runs its work, by the journal; undefined where its state has no work. */
   get owner(): string | undefined {
-    return this.#owner
+    return this.#work.owner
+  }
+
+  get mayWork(): boolean {
+    return !this.context.isClosed() && this.record.ending === undefined && this.#departure === undefined && this.context.isKept(this)
   }
 
   /** This node has become the owner of its work. */
   own(owner: string) {
-    if (!this.#isResident || this.record.ending !== undefined) return
-    this.#owner = owner
-    if (this.#mode === "idle") this.#startWork()
-  }
-
-  /** Starts the work of the state where this node owns it. */
-  #startWork() {
-    if (!this.#isOwner || this.context.isClosed() || this.record.ending !== undefined || this.#departure !== undefined) return
-    if (!this.context.isKept(this)) return
-    // A node that has lost its lease runs no work until it has a new lease.
-    if (this.context.placement?.fence() === undefined) return
-    const runtime = this.#runtimeOf()
-    runtime.startBackground()
-    if (hasWork(this.record.node, this.record.currentState)) runtime.startWork()
-    if (runtime.isAtWork) this.context.working(this, true)
-  }
-
-  /** Ends the work of the state that is left, and of the groups around it that are not kept. */
-  #leaveState(event: Tagged, kept: ReadonlyArray<GroupNode>): Effect.Effect<void> | undefined {
-    const runtime = this.#runtime
-    if (runtime === undefined) return undefined
-    const closing = runtime.leave(event, kept)
-    if (!runtime.isAtWork) this.context.working(this, false)
-    return closing
-  }
-
-  /** Stops work immediately: this node no longer owns it. */
-  #stopWork(reason: string) {
-    const { record } = this
-    this.context.working(this, false)
-    const closing = this.#runtime?.close(() => stopped(record, { _tag: "Stopped", state: record.currentState, reason }))
-    if (closing !== undefined) this.context.workEnding(this, record.environment.run(closing))
+    if (this.record.ending === undefined && this.#work.own(owner) && this.#mode === "idle") this.#work.start()
   }
 
   /** The engine stops: work sends no more events. Events that were sent before are still decided and stored. */
   stopWork() {
-    this.#runtime?.stop()
+    this.#work.quiet()
   }
 
   /** This node has lost its lease: its work must stop before anything else happens. */
   ownershipLost() {
-    if (this.#runtime?.isAtWork === true) this.#stopWork("its node has lost its lease")
+    if (this.#work.isRunning) this.#work.stop("its node has lost its lease")
   }
 
   workFailed(error: ActionFailed) {
@@ -1232,8 +1185,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #settleUpTo(pending: ReadonlyArray<Pending>, { opened, recovered }: Reloaded) {
     const last = pending.findLast(isAccepted)
     this.#unconfirmed = undefined
-    this.#isResident = opened.record.resident && opened.record.status === "running"
-    this.#owner = opened.record.owner
+    this.#work.take(opened.record)
     this.#mode = "idle"
     this.#owed = opened.timers.find(isOwedTimer)
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
@@ -1259,18 +1211,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (moved) {
       this.#unconfirmed?.moved()
       this.#relocate(recovered, opened.record, passed)
-    } else this.#adoptOwner(opened.record)
+    } else this.#work.adopt(opened.record)
     this.#ahead = this.#stored()
     if (moved) this.#inbox?.releasePostponed()
     this.context.timers.arm(this, this.#timers)
     this.#answerReached()
-  }
-
-  /** Takes over the owner of the journal, and stops work that another node owns. */
-  #adoptOwner(stored: InstanceRecord) {
-    this.#isResident = stored.resident && stored.status === "running"
-    this.#owner = stored.owner
-    if (!this.#isOwner && this.#runtime?.isAtWork === true) this.#stopWork("another node runs it")
   }
 
   /**
@@ -1283,7 +1228,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const isRewritten = revisionOf(stored) !== this.revision
     this.revision = revisionOf(stored)
     const kept = isRewritten ? none : around.filter(({ name }) => groups.get(name) === this.#groups.get(name))
-    const closing = isRewritten || entered > this.entered ? this.#leaveState({ _tag: "(reload)" }, kept) : undefined
+    const closing = isRewritten || entered > this.entered ? this.#work.leaveState({ _tag: "(reload)" }, kept) : undefined
     for (const one of passed) {
       record.currentState = one
       record.notifyState()
@@ -1291,12 +1236,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     record.place(state, past)
     this.entered = entered
     this.#groups = groups
-    this.#adoptOwner(stored)
+    this.#work.adopt(stored)
     if (stored.status === "final") this.#end({ _tag: "Final", state })
     else if (stored.status === "stopped") this.#end({ _tag: "Stopped", state, reason: stored.reason ?? stopped ?? "it was stopped" })
-    if (closing !== undefined && record.ending === undefined) this.#await("carrying out", closing, () => this.#startWork())
+    if (closing !== undefined && record.ending === undefined) this.#await("carrying out", closing, () => this.#work.start())
     else if (closing !== undefined) this.context.workEnding(this, record.environment.run(closing))
-    else this.#startWork()
+    else this.#work.start()
   }
 
   #stored(): SpeculativeState {
@@ -1347,7 +1292,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return Effect.suspend(() => {
       if (this.#mode === "ended") return Effect.void
       if (this.#departure !== "lost") this.#departure = departure
-      if (this.isAtWork) this.#stopWork("it goes to another node")
+      if (this.isAtWork) this.#work.stop("it goes to another node")
       return Effect.callback<void>((resume) => {
         this.record.listen({ next: () => undefined, end: () => resume(Effect.void) })
         this.#pump()
@@ -1369,8 +1314,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     // An instance that has come back to this node while it was leaving continues here.
     const continues =
       this.#departure === undefined
-        ? this.#isOwner || this.hasUnstoredSelfSent || (isUnknown && this.#mayOweWork(pending))
-        : (this.#isResident || this.hasUnstoredSelfSent) && this.context.isLocal(this.key)
+        ? this.#work.isOwned || this.hasUnstoredSelfSent || (isUnknown && this.#mayOweWork(pending))
+        : (this.#work.needsOwner || this.hasUnstoredSelfSent) && this.context.isLocal(this.key)
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
     if (this.#departure !== undefined) {
       // Events that may be stored are not sent again, unless the journal can be checked by their id: their senders get the error.
@@ -1430,7 +1375,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#mode = "ended"
     this.#reachEnd(ending)
     const by = record.ending ?? ending
-    const closing = this.#closeRuntime(by)
+    const closing = this.#work.end(by)
     this.context.gone(this)
     this.#followWhilePostponed()
     // While a commit is in flight, the lock is held until its outcome is known.
@@ -1438,17 +1383,6 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     for (const envelope of this.#inbox?.takeAll() ?? none) this.#answer(envelope, stopped(record, by))
     this.#deduplication?.clearFiring()
     this.#answerAllKnown()
-    return closing
-  }
-
-  #closeRuntime(ending: ActorEnd<Tagged>): Effect.Effect<void> | undefined {
-    const runtime = this.#runtime
-    if (runtime === undefined) return undefined
-    const { record } = this
-    const closing = runtime.close(() => stopped(record, ending))
-    if (closing !== undefined) this.context.workEnding(this, record.environment.run(closing))
-    this.context.working(this, false)
-    runtime.interruptAwaited()
     return closing
   }
 

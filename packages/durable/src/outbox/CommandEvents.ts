@@ -1,13 +1,14 @@
 /** Events that commands send to the instance they belong to. */
 import { DefinitionError, type SendError } from "@detent/machine"
-import { asVoid, outcome, type Tagged } from "@detent/machine/internal"
+import type { Tagged } from "@detent/machine/internal"
 import type { ClaimedCommand, InstanceKey, Verdict } from "@detent/store"
 import type { CommandFailure } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import type { EngineParts } from "../engine/EngineParts.ts"
-import type { InstanceNotFound } from "../errors.ts"
+import { InstanceNotFound } from "../errors.ts"
+import { accepted } from "../live/Delivery.ts"
 import { Envelope } from "../machine/Envelope.ts"
 import { readEvent } from "../machine/Replay.ts"
 import { commandEventsRefused } from "./CommandMetrics.ts"
@@ -51,12 +52,10 @@ const send = (
   failure?: CommandFailure,
 ): Effect.Effect<void, SendError | InstanceNotFound> =>
   Effect.suspend(() => {
-    const routing = engine.remote.routeTo(key)
-    const registered = engine.registry.get(key.machine)
-    if (routing !== undefined && registered !== undefined) {
-      return Effect.asVoid(engine.remote.send(routing, registered, key.id, event, { dedupeId: id, failure }))
-    }
-    return Effect.flatMap(engine.table.open(key), (live) => outcome(live.deliver(new Envelope(event, { dedupeId: id, failure })), asVoid))
+    const { delivery, registry, table } = engine
+    const registered = registry.get(key.machine)
+    if (registered === undefined) return Effect.fail(new InstanceNotFound({ machine: key.machine, id: key.id }))
+    return delivery.deliver(registered, key.id, new Envelope(event, { dedupeId: id, failure }), accepted, (absent) => table.open(absent))
   })
 
 const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
