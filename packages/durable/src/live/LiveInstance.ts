@@ -16,8 +16,6 @@ import {
   type ActionFailed,
   type ActorEnd,
   type Decision,
-  EndlessTransition,
-  InvalidEvent,
   LockingFailed,
   PersistenceFailed,
   type SendError,
@@ -28,22 +26,18 @@ import {
 import {
   ActorState,
   actionFailed,
-  type Chain,
   type Compiled,
   chainLimit,
   decide,
   eventProblem,
   extendChain,
-  hasWork,
   identified,
   inspect,
   isQuery,
   type Message,
-  type Node,
   overloaded,
   queryAtEnd,
   type Result,
-  refusal,
   report,
   reportRefusal,
   type StateScope,
@@ -58,33 +52,26 @@ import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
+import { acceptedEvent, type DecidingInstance, endlessChain, labelOf, selfSent } from "../machine/acceptedEvent.ts"
 import { type DelayedEvent, delayedOf, type InstanceTimer, isDelayTimer, timersByName } from "../machine/DelayedEvents.ts"
 import { Envelope } from "../machine/Envelope.ts"
 import { entriesAfter, type GroupEntries } from "../machine/GroupEntries.ts"
+import type { Limits } from "../machine/InstanceCommit.ts"
 import { instanceCommit, type StoredPosition } from "../machine/InstanceCommit.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
-import {
-  commandRecords,
-  entersState,
-  eventRecord,
-  isAccepted,
-  keptOf,
-  type Pending,
-  type PendingEvent,
-  timersAfter,
-} from "../machine/PendingEvent.ts"
+import { entersState, isAccepted, keptOf, type Pending, type PendingEvent, timersAfter } from "../machine/PendingEvent.ts"
 import type { Recovered } from "../machine/Replay.ts"
-import { isOwedTimer, raisedId, type SelfSentEvent } from "../machine/SelfSentEvents.ts"
+import { isOwedTimer, type SelfSentEvent } from "../machine/SelfSentEvents.ts"
 import { encodeSnapshot } from "../machine/SnapshotBody.ts"
 import type { Moment } from "../machine/SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "../machine/SpeculativeState.ts"
 import type { HeldLock } from "../nodes/InstanceLock.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "../runtime/CommitPipeline.ts"
 import { isTransient } from "../runtime/isTransient.ts"
-import { conflicts, record as count, eventsRefused, eventsRepeated, instancesGivenUp, within } from "../runtime/Telemetry.ts"
-import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
+import { conflicts, record as count, instancesGivenUp, within } from "../runtime/Telemetry.ts"
+import { type AnsweringInstance, Answers } from "./Answers.ts"
 import { Inbox } from "./Inbox.ts"
-import type { FirstOutcome, InstanceContext, Reloaded } from "./InstanceContext.ts"
+import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { type LeaveReason, leaveText } from "./LeaveReason.ts"
 import { StateWork, type WorkingInstance } from "./StateWork.ts"
 import { type Fate, type GivenUp, givenUp, isRemoved, noGivenUp, removed, retrying, UnconfirmedCommits } from "./UnconfirmedCommits.ts"
@@ -111,7 +98,7 @@ const pauseMillis = 1000
 /** The longest pause after a conflict. */
 const longestBackoffMillis = 250
 
-export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
+export class LiveInstance implements WorkingInstance, AnsweringInstance, DecidingInstance, CommitOwner<Pending> {
   readonly context: InstanceContext
   readonly machine: RegisteredMachine
   readonly key: InstanceKey
@@ -142,7 +129,8 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
   #inbox: Inbox | undefined = undefined
   /** How many events it received. */
   #arrivals = 0
-  #deduplication: Deduplication | undefined = undefined
+  /** Created with the first event that has an id, comes from a timer, or is not accepted. */
+  #senders: Answers | undefined = undefined
   /** Events are postponed: commits of other nodes are followed. */
   #isPostponing = false
   #lock: HeldLock | undefined = undefined
@@ -199,7 +187,7 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     this.context.timers.arm(this, this.#timers)
     if (sends.length > 0) {
       const chain = extendChain(undefined, "(start)")
-      this.#inboxOf().raise(sends.map((event, index) => this.#sentBy(event, chain, 0, index)))
+      this.#inboxOf().raise(sends.map((event, index) => selfSent(this.record, event, chain, 0, index)))
     }
     if (hooks.length === 0) this.#work.start()
     else {
@@ -209,6 +197,10 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
       })
     }
     this.#pump()
+  }
+
+  get limits(): Limits {
+    return this.context.limits
   }
 
   // Status, for the engine
@@ -306,13 +298,13 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
         return envelope
       }
       const answer = queryAtEnd(this.record, envelope.event)
-      if (answer === undefined) this.#answer(envelope, stopped(this.record, ending))
-      else this.#answerQuery(envelope, answer)
+      if (answer === undefined) this.#answers.refuseUnlessJournaled(envelope, stopped(this.record, ending))
+      else this.#answers.answerQuery(envelope, answer)
       return envelope
     }
-    if (envelope.dedupeId !== undefined && this.#joins(envelope, envelope.dedupeId)) return envelope
+    if (envelope.dedupeId !== undefined && this.#answers.joins(envelope, envelope.dedupeId)) return envelope
     envelope.arrival = ++this.#arrivals
-    if (this.#inbox?.isWaiting !== true && this.#canDecide) this.#decide(envelope)
+    if (this.#inbox?.isWaiting !== true && this.#mayDecide && !this.#needsLock) this.#decide(envelope)
     else if (!this.#queue(envelope)) return envelope
     this.#pump()
     return envelope
@@ -321,8 +313,8 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
   /** Adds an event to the inbox. If the mailbox is full, refuses the event and returns false. */
   #queue(envelope: Envelope): boolean {
     const inbox = this.#inboxOf()
-    const isFull = inbox.size >= this.context.limits.mailbox && !envelope.internal
-    if (isFull) this.#refused(envelope, overloaded(this.record, inbox.size))
+    const isFull = inbox.size >= this.limits.mailbox && !envelope.internal
+    if (isFull) this.#answers.refused(envelope, overloaded(this.record, inbox.size))
     else inbox.push(envelope)
     return !isFull
   }
@@ -332,18 +324,9 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     return this.#inbox
   }
 
-  /** An event with the id of one in progress shares its outcome. */
-  #joins(envelope: Envelope, dedupeId: string): boolean {
-    this.#deduplication ??= new Deduplication()
-    const first = this.#deduplication.find(dedupeId)
-    if (first === undefined) {
-      this.#deduplication.add(dedupeId, envelope)
-      return false
-    }
-    if (isIdOfAnother(envelope, first.event))
-      this.#refused(envelope, idTaken(this.key, envelope, `${first.event._tag}, which is in progress`))
-    else envelope.follow(first)
-    return true
+  get #answers(): Answers {
+    this.#senders ??= new Answers(this)
+    return this.#senders
   }
 
   /** Fires a timer that is due. Timers of one instance fire in the order of their deadlines, so earlier ones come first. */
@@ -356,16 +339,9 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
   }
 
   #fireOne(timer: TimerRecord): Envelope {
-    this.#deduplication ??= new Deduplication()
     // Memory may not have the timer yet. What it fires is found when it is decided.
-    const envelope = new Envelope(this.#timers.get(timer.name)?.event ?? timeoutEvent(timer.name), { timer })
-    const first = this.#deduplication.firing(timer)
-    if (first !== undefined) {
-      envelope.follow(first)
-      return envelope
-    }
-    this.#deduplication.addFiring(envelope)
-    return this.deliver(envelope)
+    const { envelope, isNew } = this.#answers.firing(timer, this.#timers.get(timer.name)?.event ?? timeoutEvent(timer.name))
+    return isNew ? this.deliver(envelope) : envelope
   }
 
   // Deciding
@@ -384,25 +360,20 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     return this.#pipeline !== undefined && (this.#pipeline.pending.length > 0 || this.#pipeline.inFlight.length > 0)
   }
 
-  get #canDecide(): boolean {
-    const isLocked = this.context.lock === undefined || this.#lock !== undefined
-    return this.#departure !== "lost" && isLocked && this.#mode === "idle" && this.#pending.length < aheadLimit && !this.#isPaused
+  /** Whether the next event may be decided, once the instance is locked where it needs a lock. */
+  get #mayDecide(): boolean {
+    const isReady = this.#mode === "idle" && this.record.ending === undefined && this.#pausing === undefined
+    return isReady && this.#departure !== "lost" && this.#pending.length < aheadLimit
   }
 
-  get #isPaused(): boolean {
-    return this.#pausing !== undefined
+  get #needsLock(): boolean {
+    return this.context.lock !== undefined && this.#lock === undefined
   }
 
   /** Decides waiting events for as long as it can. */
   #pump() {
-    while (
-      this.#departure !== "lost" &&
-      this.#mode === "idle" &&
-      this.record.ending === undefined &&
-      this.#pending.length < aheadLimit &&
-      !this.#isPaused
-    ) {
-      if (this.context.lock !== undefined && this.#lock === undefined) {
+    while (this.#mayDecide) {
+      if (this.context.lock !== undefined && this.#needsLock) {
         if (this.#inbox?.isWaiting !== true) break
         this.#acquireLock(this.context.lock)
         continue
@@ -417,8 +388,9 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     if (this.#work.isOwned && !this.#work.isRunning) this.#work.start()
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
     if (this.#owed !== undefined && !this.#isAhead && !this.#owesSelfSent) this.#releaseOwed(this.#owed)
-    if (this.#deduplication?.hasKnown === true) this.#catchUpWithKnown()
-    if (this.#departure !== undefined && !this.#isAhead && this.#mode === "idle" && !this.#isPaused) this.#forget([], this.#lost)
+    if (this.#senders?.hasKnown === true) this.#catchUpWithKnown()
+    if (this.#departure !== undefined && !this.#isAhead && this.#mode === "idle" && this.#pausing === undefined)
+      this.#forget([], this.#lost)
   }
 
   #decide(envelope: Envelope) {
@@ -464,7 +436,7 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     if (this.#isAhead) return this.#decideAfterCommit(envelope)
     const cause = new Error("the journal does not have it")
     const error = new PersistenceFailed({ ...this.key, operation: "read the event that set the timer", cause })
-    if (envelope.conflicts++ > 0) return this.#complete(envelope, error)
+    if (envelope.conflicts++ > 0) return this.#answers.complete(envelope, error)
     this.#inboxOf().putFirst([envelope])
     this.#resync([], error)
   }
@@ -493,20 +465,11 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
 
   #postponed(envelope: Envelope) {
     const inbox = this.#inboxOf()
-    if (inbox.postponed >= this.context.limits.mailbox) return this.#refused(envelope, overloaded(this.record, inbox.postponed))
+    if (inbox.postponed >= this.limits.mailbox) return this.#answers.refused(envelope, overloaded(this.record, inbox.postponed))
     inbox.postpone(envelope)
     inspect(this.record, () => ({ _tag: "Postponed", event: envelope.event._tag }))
     envelope.trace?.postponed()
-    const { repeatedId } = envelope
-    if (repeatedId === undefined) return
-    // A postponed event may wait for a long time. If it is journaled already, it is answered now.
-    this.record.environment.run(
-      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, repeatedId), {
-        // Ignored: the store refuses a repeated id at the commit as well.
-        onFailure: () => undefined,
-        onSuccess: (first) => (first === undefined ? undefined : this.#answerFirst(envelope, first)),
-      }),
-    )
+    if (envelope.repeatedId !== undefined) this.#answers.answerJournaled(envelope, envelope.repeatedId)
   }
 
   /** The Effect of a decision must neither depend on a speculative state, nor run again for an event that is journaled. */
@@ -516,8 +479,8 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     if (repeatedId === undefined) return this.#runDecision(envelope, effect, event, at)
     this.#await("deciding", Effect.result(this.context.loader.firstOutcome(this.machine, this.key, repeatedId)), (known) => {
       if (known === undefined) return envelope.complete(stopped(this.record, this.record.ending))
-      if (known._tag === "Failure") return this.#giveUp(envelope, known.failure)
-      if (known.success !== undefined) return this.#answerFirst(envelope, known.success)
+      if (known._tag === "Failure") return this.giveUp(envelope, known.failure)
+      if (known.success !== undefined) return this.#answers.answerFirst(envelope, known.success)
       this.#runDecision(envelope, effect, event, at)
     })
   }
@@ -538,15 +501,15 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
   }
 
   #accept(envelope: Envelope, decision: Taken<Tagged, Tagged>, at: number, keepsState: boolean) {
-    const sequence = this.#ahead.sequence + 1
     const chain = decision.sends.length === 0 ? undefined : extendChain(envelope.chain, labelOf(envelope, decision))
     const raised = (this.#inbox?.raised ?? 0) + decision.sends.length
-    if (chain !== undefined && (chain.length > chainLimit || raised > this.context.limits.mailbox))
-      return this.#refuse(envelope, this.#endless(envelope, decision, chain))
-    const pending = this.#pendingOf(envelope, decision, at, sequence, chain, keepsState)
+    if (chain !== undefined && (chain.length > chainLimit || raised > this.limits.mailbox))
+      return this.#refuse(envelope, endlessChain(this.key, envelope, decision, chain))
+    const { hasScope } = this.#work
+    const pending = acceptedEvent(this, { ahead: this.#ahead, envelope, decision, at, chain, keepsState, hasScope })
     if (pending instanceof Error) return this.#refuse(envelope, pending)
     this.#ahead = stateAfter(this.#ahead, pending)
-    envelope.trace?.committing(decision, sequence)
+    envelope.trace?.committing(decision, pending.sequence)
     if (decision._tag === "Goto") this.#inbox?.releasePostponed()
     this.#inbox?.decided(envelope)
     if (pending.sent.length > 0) {
@@ -555,80 +518,6 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     }
     if (pending.isBarrier) this.#mode = "committing"
     this.#commits.append(pending)
-  }
-
-  /** The accepted event as it will be stored, or the error why it cannot be stored. */
-  #pendingOf(
-    envelope: Envelope,
-    decision: Taken<Tagged, Tagged>,
-    at: number,
-    sequence: number,
-    chain: Chain | undefined,
-    keepsState: boolean,
-  ): PendingEvent | SendError {
-    const { compiled } = this.record
-    const { state } = this.#ahead
-    const node = decision.state === state ? this.#ahead.node : (compiled.nodes.get(decision.state._tag) as Node)
-    try {
-      const problem = decision.state === state ? undefined : this.machine.codec.stateProblem(decision.state, state)
-      if (problem !== undefined) return actionFailed(this.record, "decide", new Error(problem), decision.event, false)
-      const record = eventRecord(this.machine.codec, envelope, decision, at, sequence, keepsState)
-      const commands = commandRecords(this.machine, this.key, decision.requests, sequence)
-      const tooLarge = this.#tooLarge(record.body.length, commands)
-      if (tooLarge !== undefined) return new InvalidEvent({ ...this.key, event: labelOf(envelope, decision), ...tooLarge })
-      const sent = chain === undefined ? none : decision.sends.map((event, index) => this.#sentBy(event, chain, sequence, index))
-      for (const one of sent) one.isSpeculative = true
-      return {
-        _tag: "Accepted",
-        envelope,
-        decision,
-        node,
-        at,
-        sequence,
-        record,
-        commands,
-        sent,
-        isBarrier: this.#takesTime(decision, node),
-      }
-    } catch (cause) {
-      return actionFailed(this.record, "decide", cause, decision.event, false)
-    }
-  }
-
-  #tooLarge(size: number, commands: PendingEvent["commands"]): Pick<InvalidEvent, "problem" | "size" | "limit"> | undefined {
-    const { eventSize: limit } = this.context.limits
-    if (size > limit) {
-      const problem = `it takes ${size} characters as JSON, the limit is ${limit}; store large content elsewhere and send a reference`
-      return { problem, size, limit }
-    }
-    const large = commands.find(({ parameters }) => parameters.length > limit)
-    if (large === undefined) return undefined
-    const { slot, parameters } = large
-    const problem = `the parameters of ${slot} take ${parameters.length} characters as JSON, the limit is ${limit}; pass a reference`
-    return { problem, size: parameters.length, limit }
-  }
-
-  #sentBy(event: Tagged, chain: Chain, sequence: number, index: number): Envelope {
-    const sent = new Envelope(event, { chain, dedupeId: raisedId(sequence, index) })
-    // No caller waits for it: a refusal is logged.
-    sent.observer = (result) => reportRefusal(this.record, result)
-    return sent
-  }
-
-  #endless(envelope: Envelope, decision: Taken<Tagged, Tagged>, { path }: Chain): EndlessTransition {
-    return new EndlessTransition({
-      ...this.key,
-      state: decision.from._tag,
-      event: labelOf(envelope, decision),
-      path,
-      chain: "raised events",
-    })
-  }
-
-  /** Whether carrying a decision out may take longer than replacing the state. */
-  #takesTime(decision: Taken<Tagged, Tagged>, node: Node): boolean {
-    if (decision.hooks.length > 0 || decision._tag === "Stop") return true
-    return decision._tag === "Goto" && (node.final || hasWork(node, decision.state) || this.#work.hasScope)
   }
 
   // Refusing and answering
@@ -644,14 +533,14 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
   /** A query is not journaled. It is answered from the stored state, never from a speculative one. */
   #query(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
     if (this.#isAhead) return this.#decideAfterCommit(envelope)
-    if (this.#lock !== undefined || this.#isLocallyCurrent) return this.#answerQuery(envelope, decision)
+    if (this.#lock !== undefined || this.#isLocallyCurrent) return this.#answers.answerQuery(envelope, decision)
     // Another node may have changed the state.
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
       if (read === undefined) return envelope.complete(stopped(this.record, this.record.ending))
-      if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
+      if (read._tag === "Failure") return this.giveUp(envelope, read.failure)
       const { sequence: expected } = this.record
       const actual = this.#sequenceIn(read.success)
-      if (actual === expected || this.record.ending !== undefined) return this.#answerQuery(envelope, decision)
+      if (actual === expected || this.record.ending !== undefined) return this.#answers.answerQuery(envelope, decision)
       this.#inboxOf().putFirst([envelope])
       this.#resync([], new SequenceConflict({ ...this.key, expected, actual }))
     })
@@ -669,18 +558,6 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     return stored?.startedAt === this.record.startedAt && revisionOf(stored) === this.revision ? stored.sequence : -1
   }
 
-  /** If an event with the same id is journaled, its outcome is the answer. */
-  #answerQuery(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
-    const { repeatedId } = envelope
-    if (repeatedId === undefined) return this.#complete(envelope, decision)
-    this.record.environment.run(
-      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, repeatedId), {
-        onFailure: (failure) => this.#giveUp(envelope, failure),
-        onSuccess: (first) => (first === undefined ? this.#complete(envelope, decision) : this.#answerFirst(envelope, first)),
-      }),
-    )
-  }
-
   #refuse(envelope: Envelope, error: SendError) {
     // Speculative decisions may never be stored: a refusal that depends on one has to wait.
     if (this.#isAhead) {
@@ -688,7 +565,7 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     }
     const dependsOnState = error._tag === "InvalidTransition" || error._tag === "TransitionRefused"
     if (dependsOnState && this.#lock === undefined) return this.#confirmRefusal(envelope, error)
-    this.#answer(envelope, error)
+    this.#answers.refuseUnlessJournaled(envelope, error)
   }
 
   /**
@@ -696,15 +573,16 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
    * be read, the sender gets that error: a refusal is as reliable as an acceptance. The same for a timer, whose refusal removes it.
    */
   #confirmRefusal(envelope: Envelope, error: SendError) {
-    if (this.#isLocallyCurrent) this.#answer(envelope, error)
-    else this.#ifCurrent(envelope, () => this.#answer(envelope, error))
+    if (this.#isLocallyCurrent) this.#answers.refuseUnlessJournaled(envelope, error)
+    else this.#ifCurrent(envelope, () => this.#answers.refuseUnlessJournaled(envelope, error))
   }
 
   /** Reads the journal, and continues if memory has the same. Otherwise the event is decided again. */
   #ifCurrent(envelope: Envelope, current: () => void) {
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
-      if (read === undefined || this.record.ending !== undefined) return this.#answer(envelope, stopped(this.record, this.record.ending))
-      if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
+      if (read === undefined || this.record.ending !== undefined)
+        return this.#answers.refuseUnlessJournaled(envelope, stopped(this.record, this.record.ending))
+      if (read._tag === "Failure") return this.giveUp(envelope, read.failure)
       const { sequence: expected } = this.record
       const actual = this.#sequenceIn(read.success)
       if (actual === expected && this.#departure !== "lost") return current()
@@ -713,57 +591,19 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     })
   }
 
-  /** An event that is sent again under its id gets its first outcome, in any state of the instance. */
-  #answer(envelope: Envelope, otherwise: SendError) {
-    const { repeatedId, timer } = envelope
-    if (timer !== undefined) this.#timerRefused(timer, otherwise)
-    if (repeatedId === undefined || isRaisedId(repeatedId)) return this.#refused(envelope, otherwise)
-    this.record.environment.run(
-      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, repeatedId), {
-        onFailure: (failure) => this.#giveUp(envelope, failure),
-        onSuccess: (first) => {
-          if (first === undefined) this.#refused(envelope, otherwise)
-          else this.#answerFirst(envelope, first)
-        },
-      }),
-    )
+  /** Answers what memory has reached. If another node is ahead of memory, reads the journal. */
+  #catchUpWithKnown() {
+    this.#senders?.answerReached()
+    if (this.#senders?.hasKnown === true) this.refresh()
   }
 
-  #refused(envelope: Envelope, error: SendError) {
-    count(eventsRefused, 1, this.record.environment)
-    this.#complete(envelope, refusal(this.record, envelope.event, error))
-  }
-
-  #answerFirst(envelope: Envelope, first: FirstOutcome) {
-    const { event } = first.taken
-    if (isIdOfAnother(envelope, event))
-      return this.#refused(envelope, idTaken(this.key, envelope, `event ${first.sequence}, ${event._tag}`))
-    count(eventsRepeated, 1, this.record.environment)
-    if (this.record.ending !== undefined || first.sequence <= this.record.sequence) return this.#complete(envelope, first.taken)
-    this.#deduplication ??= new Deduplication()
-    this.#deduplication.addKnown({ envelope, first })
+  awaitSequence() {
     this.#pump()
   }
 
-  /** Answers the events whose sequence memory has reached. */
-  #answerReached() {
-    for (const { envelope, first } of this.#deduplication?.takeKnown(this.record.sequence) ?? none) this.#complete(envelope, first.taken)
-  }
-
-  /** The same. If another node is ahead of memory, reads the journal. */
-  #catchUpWithKnown() {
-    this.#answerReached()
-    if (this.#deduplication?.hasKnown === true) this.refresh()
-  }
-
-  #answerAllKnown() {
-    if (this.#deduplication?.hasKnown !== true) return
-    for (const { envelope, first } of this.#deduplication?.takeKnown() ?? none) this.#complete(envelope, first.taken)
-  }
-
   /** The store or a lock failed. A self-sent event has no sender that would try again: it stays in the inbox. */
-  #giveUp(envelope: Envelope, error: SendError) {
-    if (!envelope.isOwn || this.record.ending !== undefined || !isTransient(error)) return this.#complete(envelope, error)
+  giveUp(envelope: Envelope, error: SendError) {
+    if (!envelope.isOwn || this.record.ending !== undefined || !isTransient(error)) return this.#answers.complete(envelope, error)
     this.#inboxOf().putFirst([envelope])
     this.#pause(pauseMillis)
   }
@@ -782,13 +622,8 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     })
   }
 
-  #complete(envelope: Envelope, result: Result) {
-    this.#deduplication?.complete(envelope)
-    envelope.complete(result)
-  }
-
   /** A refusal that the journal confirms ends the timer. Any other failure leaves it in the store, and the sweeper fires it again. */
-  #timerRefused(timer: TimerRecord, error: SendError) {
+  timerRefused(timer: TimerRecord, error: SendError) {
     if (error._tag === "MachineStopped") return
     const life = { ...this.key, startedAt: this.record.startedAt }
     if (!this.hasTimer(timer)) return this.context.timers.stale(life, timer)
@@ -804,7 +639,7 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
 
   #takeOver(selfSent: ReadonlyArray<SelfSentEvent>) {
     if (selfSent.length === 0 && this.#inbox === undefined) return
-    for (const envelope of this.#inboxOf().takeOver(selfSent)) this.#complete(envelope, stale(this.record, envelope.event._tag))
+    for (const envelope of this.#inboxOf().takeOver(selfSent)) this.#answers.complete(envelope, stale(this.record, envelope.event._tag))
   }
 
   get #owesSelfSent(): boolean {
@@ -899,12 +734,12 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     const before = this.#timers
     for (const one of pending) {
       if (one._tag === "Refused") {
-        this.#answer(one.envelope, one.error)
+        this.#answers.refuseUnlessJournaled(one.envelope, one.error)
         continue
       }
       this.#timers = timersAfter(this.#timers, one)
       if (one.envelope.timer !== undefined) this.context.timers.stored(this.name, one.envelope.timer)
-      this.#deduplication?.delete(one.envelope)
+      this.#senders?.stored(one.envelope)
       for (const sent of one.sent) sent.isSpeculative = false
       one.envelope.trace?.stored(one.sequence, one.commands)
       this.#carryOut(one)
@@ -946,8 +781,9 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     const cause = new Error("the journal no longer has it")
     const missing = new PersistenceFailed({ ...this.key, operation: "find the first event of an id", cause })
     // Another node has handled the self-sent event. No sender waits for its outcome.
-    if (repeated !== undefined && isRaisedId(dedupeId)) this.#complete(repeated.envelope, stale(this.record, repeated.envelope.event._tag))
-    else if (repeated !== undefined) this.#answer(repeated.envelope, missing)
+    if (repeated !== undefined && isRaisedId(dedupeId))
+      this.#answers.complete(repeated.envelope, stale(this.record, repeated.envelope.event._tag))
+    else if (repeated !== undefined) this.#answers.refuseUnlessJournaled(repeated.envelope, missing)
     this.#resync(
       pending.filter((one) => one !== repeated),
       missing,
@@ -1158,8 +994,8 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
       if (this.record.ending === undefined) {
         this.#inboxOf().requeue(again, (envelope) => envelope.isSpeculative)
         this.#takeOver(reloaded.recovered.selfSent)
-      } else for (const envelope of again) this.#answer(envelope, stopped(this.record, this.record.ending))
-      for (const [envelope, error] of given) this.#complete(envelope, error)
+      } else for (const envelope of again) this.#answers.refuseUnlessJournaled(envelope, stopped(this.record, this.record.ending))
+      for (const [envelope, error] of given) this.#answers.complete(envelope, error)
     })
   }
 
@@ -1178,7 +1014,7 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     this.#mode = "idle"
     this.#ahead = flight.reduce(stateAfter, this.#stored())
     this.#settleUpTo(flight, reloaded)
-    for (const [envelope, error] of given) if (!stored.has(envelope)) this.#complete(envelope, error)
+    for (const [envelope, error] of given) if (!stored.has(envelope)) this.#answers.complete(envelope, error)
   }
 
   /** The commit in flight is stored after all; other nodes may have committed since. */
@@ -1215,7 +1051,7 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     this.#ahead = this.#stored()
     if (moved) this.#inbox?.releasePostponed()
     this.context.timers.arm(this, this.#timers)
-    this.#answerReached()
+    this.#senders?.answerReached()
   }
 
   /**
@@ -1271,7 +1107,7 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
       if (result?._tag !== "Success") {
         const error = result?._tag === "Failure" ? result.failure : stopped(record, record.ending)
         if (isRemoved(error)) return this.#forget([], error)
-        for (const envelope of [...(this.#inbox?.takeWaiting() ?? none)].reverse()) this.#giveUp(envelope, error)
+        for (const envelope of [...(this.#inbox?.takeWaiting() ?? none)].reverse()) this.giveUp(envelope, error)
         return
       }
       this.#lock = result.success.held
@@ -1319,9 +1155,9 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
     if (this.#departure !== undefined) {
       // Events that may be stored are not sent again, unless the journal can be checked by their id: their senders get the error.
-      if (isUnknown) for (const { envelope } of pending) this.#complete(envelope, error)
+      if (isUnknown) for (const { envelope } of pending) this.#answers.complete(envelope, error)
       for (const [envelope, unknown] of this.#unconfirmed?.unprotected("it went to another node meanwhile") ?? none)
-        this.#complete(envelope, unknown)
+        this.#answers.complete(envelope, unknown)
     }
     const waiting = [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
     const reason: LeaveReason = { _tag: this.#departure !== undefined ? "Moved" : isRemoved(error) ? "Removed" : "StateUnknown" }
@@ -1380,9 +1216,8 @@ export class LiveInstance implements WorkingInstance, CommitOwner<Pending> {
     this.#followWhilePostponed()
     // While a commit is in flight, the lock is held until its outcome is known.
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
-    for (const envelope of this.#inbox?.takeAll() ?? none) this.#answer(envelope, stopped(record, by))
-    this.#deduplication?.clearFiring()
-    this.#answerAllKnown()
+    for (const envelope of this.#inbox?.takeAll() ?? none) this.#answers.refuseUnlessJournaled(envelope, stopped(record, by))
+    this.#senders?.end()
     return closing
   }
 
@@ -1397,9 +1232,6 @@ const revisionOf = ({ revision = 0 }: Pick<InstanceStanding, "revision">): numbe
 /** Without the body of the snapshot, which memory does not need. */
 const momentOf = (snapshot: SnapshotRecord | undefined): Moment | undefined =>
   snapshot === undefined ? undefined : { sequence: snapshot.sequence, at: snapshot.at }
-
-const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string =>
-  timer === undefined || event._tag !== "@timeout" ? event._tag : `(${timer.name})`
 
 /** Whether a query is not journaled. With an id of its sender it is journaled: the same id gets the same answer again. */
 const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean => !internal && (dedupeId === undefined || isDeliveryId(dedupeId))
