@@ -5,6 +5,7 @@
  * Run it: `npx node examples/questions/one-workflow-per-document.ts`
  */
 import { openEngine, workflow } from "@detent/durable/promise"
+import { RetryPolicy } from "@detent/machine"
 import * as Schema from "effect/Schema"
 
 const texts: Readonly<Record<string, string>> = {
@@ -16,10 +17,14 @@ const texts: Readonly<Record<string, string>> = {
 let counted = 0
 const Summary = workflow({ name: "summary", input: { file: Schema.String } }, async ({ file }, durable) => {
   const text = await durable.step("read", async () => texts[file] ?? "")
-  const sentences = await durable.step("split", async () => {
-    if (text === "") throw new Error(`${file} is empty`)
-    return text.split(/(?<=\.)\s/)
-  })
+  const sentences = await durable.step(
+    "split",
+    async () => {
+      if (text === "") throw new Error(`${file} is empty`)
+      return text.split(/(?<=\.)\s/)
+    },
+    { retry: RetryPolicy.none }, // the document stays empty, however often it is read
+  )
   return await durable.step("count", async () => {
     counted++
     return sentences.length

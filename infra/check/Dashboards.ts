@@ -1,13 +1,19 @@
 /** Compares the metrics in dashboards with those that the packages define: a misspelt metric gives an empty panel without an error. */
-import { globSync, readFileSync } from "node:fs"
+import { globSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 /** The metrics that the sources of the packages define. */
 export const metricsDefined = (root: string): ReadonlySet<string> =>
-  new Set(globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((file) => metricsIn(readFileSync(join(root, file), "utf8"))))
+  new Set(
+    readdirSync(join(root, "packages")).flatMap((name) => {
+      const cwd = join(root, "packages", name, "src")
+      return metricsIn(globSync("**/*.ts", { cwd }).map((file) => readFileSync(join(cwd, file), "utf8")))
+    }),
+  )
 
-/** The metrics of one source: named at their creation, or by a function of the file that adds a common prefix and suffix. */
-export const metricsIn = (source: string): ReadonlyArray<string> => {
+/** The metrics of a package: named at their creation, or by a function of the package that adds a common prefix and suffix. */
+export const metricsIn = (sources: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const source = sources.join("\n")
   const named = [...source.matchAll(/Metric\.\w+\(\s*"(detent_\w+)"/g)].map(([, name = ""]) => name)
   const making = source.matchAll(/const (\w+) = \(name: string[^)]*\) =>\s*Metric\.\w+\(\s*`(detent_\w*)\$\{name\}(\w*)`/g)
   const made = [...making].flatMap(([, maker = "", before = "", after = ""]) =>

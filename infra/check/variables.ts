@@ -81,7 +81,7 @@ const reads: ReadonlyArray<RegExp> = [
   /\b(?:Effect)?Config\.\w+\("([A-Z][A-Z0-9_]+)"\)/g,
   /\b(?:variable|setting)\("([A-Z][A-Z0-9_]+)"\)/g,
   /\bvariable: "([A-Z][A-Z0-9_]+)"/g,
-  /"([A-Z]+_API_KEY)"/g,
+  /"([A-Z]+_(?:API_KEY|BASE_URL))"/g,
 ]
 
 /** `const { NAME: name } = process.env`. */

@@ -224,7 +224,7 @@ describe("the check of dashboards", () => {
       export const live = Metric.gauge("detent_live", {})
       export const wide = Metric.histogram(
         "detent_wide_milliseconds", {})`
-    expect(metricsIn(source).toSorted()).toEqual(["detent_live", "detent_ships_total", "detent_wide_milliseconds"])
+    expect(metricsIn([source]).toSorted()).toEqual(["detent_live", "detent_ships_total", "detent_wide_milliseconds"])
     const root = new URL("../..", import.meta.url).pathname
     for (const name of ["detent_batches_total", "detent_flush_milliseconds", "detent_commands_failed_total", "detent_loops_down"])
       expect(metricsDefined(root)).toContain(name)

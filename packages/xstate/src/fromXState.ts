@@ -9,7 +9,15 @@
  */
 import type { Upcasters } from "@detent/durable"
 import { DefinitionError, Event, type Machine, type Persistence, State } from "@detent/machine"
-import { type Declarations, fromDeclarations, type Tagged, type TransitionDeclaration, type UntypedUnion } from "@detent/machine/internal"
+import {
+  type Declarations,
+  fromDeclarations,
+  setVariantSchema,
+  type Tagged,
+  type TransitionDeclaration,
+  type UntypedUnion,
+  type UntypedVariant,
+} from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import type { AnyActorLogic, AnyStateMachine, EventFromLogic, EventObject, InputFrom, OutputFrom, StateMachine } from "xstate"
 import { Chart, errorTag, ownEvent, startTag } from "./Chart.ts"
@@ -313,7 +321,7 @@ const eventsOf = ({ eventTags }: Chart): UntypedUnion => {
 /** XState's types define the fields of a value; the store accepts any plain data. */
 const open = ({ $variants }: UntypedUnion, tag: string) => {
   const schema = Schema.StructWithRest(Schema.TaggedStruct(tag, {}), [Schema.Record(Schema.String, Schema.Unknown)])
-  Object.assign($variants.get(tag) as object, { schema })
+  setVariantSchema($variants.get(tag) as UntypedVariant, schema)
 }
 
 const ownTags: ReadonlySet<string> = new Set(Object.values(ownEvent))

@@ -18,6 +18,7 @@ import { DefinitionError, type PersistenceFailed } from "@detent/machine"
 import type { Fence } from "@detent/store"
 import { Leases, type LeasesService } from "@detent/store"
 import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
@@ -63,7 +64,7 @@ export class LeaseNotHeld extends Schema.TaggedError<LeaseNotHeld>()("LeaseNotHe
   override get message() {
     if (this.problem === "lost") return `the lease ${this.name} was lost: take it again`
     const held = `${this.holder ?? "another process"} holds the lease ${this.name}`
-    const until = this.until === undefined ? "" : ` until ${new Date(this.until).toISOString()}`
+    const until = this.until === undefined ? "" : ` until ${DateTime.formatIso(DateTime.makeUnsafe(this.until))}`
     return `${held}${until}; try again when it is released, or raise acquireTimeout`
   }
 }

@@ -34,8 +34,11 @@ export const calendarOf = (timing: Timing): Result.Result<Calendar, TimingProble
 /** Multiples of the interval since 1970, so that neither a restart nor another definition shifts them. */
 const intervalCalendar = (millis: number): Calendar => ({
   next: (after) => (Math.floor(after / millis) + 1) * millis,
-  day: (at) => new Date(at).toISOString().slice(0, 10),
+  day: dayText,
 })
+
+/** The date of an instant in UTC. */
+export const dayText = (millis: number): string => DateTime.formatIsoDateUtc(DateTime.makeUnsafe(millis))
 
 const cronCalendar = (expression: string, timezone: string): Result.Result<Calendar, TimingProblem> => {
   if (expression.length > 1000) return Result.fail({ problem: "its cron expression has more than 1,000 characters", nextStep: cronStep })
@@ -60,7 +63,7 @@ const cronCalendar = (expression: string, timezone: string): Result.Result<Calen
   const isHourly = cron.hours.size === 0 || cron.hours.size === 24
   return Result.succeed({
     next: (after) => (isHourly ? nextElapsed(local, offsets, after) : nextLocal(local, offsets, after)),
-    day: (at) => new Date(at + offsets.at(at)).toISOString().slice(0, 10),
+    day: (at) => dayText(at + offsets.at(at)),
   })
 }
 
@@ -70,7 +73,7 @@ type NextLocal = (after: number) => number | undefined
 
 const firstAfter = (cron: Cron.Cron, after: number): number | undefined => {
   try {
-    return Cron.next(cron, new Date(after)).getTime()
+    return Cron.next(cron, DateTime.makeUnsafe(after)).getTime()
   } catch {
     // Cron throws where no date within its range fits.
     return undefined

@@ -12,6 +12,7 @@
 import { DefinitionError, type Fields, type FieldsType } from "@detent/machine"
 import { asFields, describe, schemaProblem } from "@detent/machine/internal"
 import { lengthProblem, nameProblem } from "@detent/store/internal"
+import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -174,4 +175,4 @@ export const timingOf = ({ cron, timezone = "UTC", everyMillis = 0 }: ScheduleDe
   cron === undefined ? { _tag: "Every", millis: everyMillis } : { _tag: "Cron", cron, timezone }
 
 /** An instant in UTC, without milliseconds where there are none. */
-export const instantText = (millis: number): string => new Date(millis).toISOString().replace(".000Z", "Z")
+export const instantText = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis)).replace(".000Z", "Z")

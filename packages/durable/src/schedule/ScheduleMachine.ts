@@ -9,7 +9,7 @@ import { Event, Machine, RetryPolicy, Slot, State, stay } from "@detent/machine"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type Calendar, type Calendars, dueTimes } from "./Calendar.ts"
+import { type Calendar, type Calendars, dayText, dueTimes } from "./Calendar.ts"
 import { instantText, ScheduleDefinition, timingOf } from "./Schedule.ts"
 
 export const scheduleMachineName = "schedule"
@@ -203,7 +203,7 @@ export const scheduleMachine = (
 }
 
 /** A definition is stored only after its calendar was made once. */
-const never: Calendar = { next: () => undefined, day: (at) => new Date(at).toISOString().slice(0, 10) }
+const never: Calendar = { next: () => undefined, day: dayText }
 
 const fresh = { waiting: [], backfills: [], runs: [], started: 0, skipped: 0, failed: 0 } as const
 

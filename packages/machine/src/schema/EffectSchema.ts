@@ -91,6 +91,11 @@ const schemaOfSource = (source: object): AnyCodec =>
     ? (Schema.Union([...(source as UntypedUnion).$variants.values()].map(schemaOfVariant)) as unknown as AnyCodec)
     : schemaOfVariant(source as UntypedVariant)
 
+/** Gives a variant whose values have more than its declared fields a schema of its own, before any schema of it is read. */
+export const setVariantSchema = (variant: UntypedVariant, schema: Schema.Constraint) => {
+  ofSources.set(variant, schema as unknown as AnyCodec)
+}
+
 /** The schema of Effect of one state or event, before its types are known. */
 export const schemaOfVariant = (variant: UntypedVariant): Schema.Codec<{ readonly _tag: string }, unknown> => {
   const known = ofSources.get(variant)
