@@ -21,6 +21,7 @@ export {
   type WorkspaceService,
   type WorkspaceServices,
 } from "@detent/workspace/Workspace"
+export { type InstanceTokenOptions, type InstanceTokens, makeInstanceTokens } from "./access/InstanceTokens.ts"
 export { type ObservabilityOptions, observability } from "./serve/Observability.ts"
 export { runServer } from "./serve/runServer.ts"
-export { type Limits, ListenFailed, type ServeOptions, Server, serve, TokenNeeded, TokenWeak } from "./serve/Serve.ts"
+export { type Limits, ListenFailed, OriginInvalid, type ServeOptions, Server, serve, TokenNeeded, TokenWeak } from "./serve/Serve.ts"

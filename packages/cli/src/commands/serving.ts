@@ -25,6 +25,12 @@ const listenOptions = [
     default: "127.0.0.1",
     summary: "address to listen on; addresses other than localhost require --token",
   },
+  {
+    name: "origin",
+    kind: "text",
+    value: "URL,…",
+    summary: "web applications whose pages may call this server with a token, such as https://shop.example",
+  },
   { name: "token", kind: "text", value: "SECRET", summary: "token that clients must send. Environment: DETENT_TOKEN, which is preferred" },
 ] as const
 
@@ -87,6 +93,7 @@ const serve = command(
 interface Listening {
   readonly host: string
   readonly port: number
+  readonly origin: string | undefined
   readonly token: string | undefined
 }
 
@@ -134,9 +141,13 @@ const isNoAddress = (error: unknown): boolean =>
 
 const noAddress = (host: string) => new WrongUsage({ problem: `${host} is not an address of this machine`, nextStep: "correct --host" })
 
-const listening = ({ host, port, token = process.env["DETENT_TOKEN"] }: Listening) => {
+const listening = ({ host, port, origin = "", token = process.env["DETENT_TOKEN"] }: Listening) => {
+  const origins = origin
+    .split(",")
+    .map((one) => one.trim())
+    .filter((one) => one !== "")
   const readToken = process.env["DETENT_READ_TOKEN"]
-  return Layer.provideMerge(served({ host, port, token: secret(token), readToken: secret(readToken) }), telemetry)
+  return Layer.provideMerge(served({ host, port, origins, token: secret(token), readToken: secret(readToken) }), telemetry)
 }
 
 const secret = (text: string | undefined) => (text === undefined || text === "" ? undefined : Redacted.make(text))

@@ -10,7 +10,7 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { makeOperating } from "../serve/Operating.ts"
 import { problemOf } from "../serve/ProblemOf.ts"
-import { RequestRoles } from "../serve/Tokens.ts"
+import { RequestGrants } from "../serve/Tokens.ts"
 
 /** The retry header that Cloud Tasks sets, and the header with the key of the task. */
 const [retryCount, taskKey] = ["x-cloudtasks-taskretrycount", "x-detent-task"]
@@ -20,11 +20,11 @@ export const activityHandlers = HttpApiBuilder.group(
   "activities",
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating<KnowledgeServices>()
-    const roles = yield* RequestRoles
+    const grants = yield* RequestGrants
     const callers = yield* TaskCallers
     return handlers.handle("run", ({ params: { name }, payload, request }) =>
       Effect.gen(function* () {
-        const isOperator = roles.get(request.source) === "operate"
+        const isOperator = grants.get(request.source)?.role === "operate"
         if (!isOperator) yield* verified(callers, request)
         // Operators may call any number of times.
         const isLast = !isOperator && retriesOf(request) + 1 >= callers.maxAttempts

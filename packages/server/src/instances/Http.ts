@@ -13,14 +13,19 @@ import {
   RepairInstance,
   StartInstance,
 } from "@detent/api/InstanceApi"
+import { Forbidden, kind } from "@detent/api/Problem"
 import { bulk } from "@detent/workspace/operations/bulk"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import { eventRefusal } from "../access/Grant.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, readParameter, refuseUnknownKeys } from "../serve/Operating.ts"
+import { RequestGrants } from "../serve/Tokens.ts"
 import { InstanceFeed } from "./InstanceFeed.ts"
+
+const outOfScope = (detail: string) => new Forbidden({ type: kind("OutOfScope"), title: "Not allowed", status: 403, detail })
 
 export const instanceHandlers = HttpApiBuilder.group(
   CoreApi,
@@ -34,6 +39,7 @@ export const instanceHandlers = HttpApiBuilder.group(
     const bulkKeys = refuseUnknownKeys(BulkSend)
     const purgeKeys = refuseUnknownKeys(PurgeInstances)
     const feed = yield* InstanceFeed
+    const grants = yield* RequestGrants
     return handlers
       .handle("list", ({ query }) => operating(instances.list(query)))
       .handle("bulk", (input) => {
@@ -60,6 +66,8 @@ export const instanceHandlers = HttpApiBuilder.group(
       )
       .handle("send", ({ params, headers, request, payload }) =>
         Effect.gen(function* () {
+          const refusal = eventRefusal(grants.get(request.source), payload._tag)
+          if (refusal !== undefined) return yield* Effect.fail(outOfScope(refusal))
           if ((yield* readParameter(request, dryRun)) === true) return yield* operating(instances.preview(params, payload))
           return yield* operating(instances.send(params, payload, headers["idempotency-key"]))
         }),

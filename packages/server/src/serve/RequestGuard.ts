@@ -4,19 +4,24 @@
  */
 import type { IncomingMessage } from "node:http"
 import { isOpen } from "@detent/api/Security"
+import { type Grant, scopeRefusal } from "../access/Grant.ts"
+import { type InstanceTokenReader, isInstanceToken } from "../access/InstanceTokens.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 import { isLoopback } from "./ServeOptions.ts"
 import type { SessionCookies } from "./Sessions.ts"
-import type { AccessRole, KnownTokens, RoleTable } from "./Tokens.ts"
+import type { GrantTable, KnownTokens } from "./Tokens.ts"
 
 export interface RequestGuardOptions {
   readonly tokens: KnownTokens
+  readonly instanceTokens: InstanceTokenReader
   readonly sessions: SessionCookies
-  readonly roles: RoleTable
+  readonly grants: GrantTable
   readonly bodyBytes: number
   readonly uploadBytes: number
   /** Whether the request is for a file of the page. The page is public; its data is not. */
   readonly isPage: (request: IncomingMessage) => boolean
+  /** Web applications that may call with a token. */
+  readonly origins: ReadonlySet<string>
   /** Whether the server refuses every change. */
   readonly observes: boolean
 }
@@ -42,38 +47,57 @@ export class RequestGuard {
     this.#options = options
   }
 
-  /** Returns why the request is refused, or undefined. Stores the role of an admitted request. */
+  /** Returns why the request is refused, or undefined. Stores the grant of an admitted request. */
   refusal(request: IncomingMessage): ProblemResponse | undefined {
     const { url = "", headers } = request
     if (tokenInQuery.test(url)) return inQuery
     if (url.includes("%00")) return nullCharacter
-    const elsewhere = this.#originProblem(request)
+    const isOfApplication = this.isOfApplication(request)
+    const elsewhere = isOfApplication ? undefined : this.#originProblem(request)
     if (elsewhere !== undefined) return elsewhere
     if (headers["transfer-encoding"] !== undefined && !isUpload(request)) return lengthNeeded
     if (this.#isTooLarge(request)) return tooLarge(isUpload(request) ? this.#options.uploadBytes : this.#options.bodyBytes)
-    const session = this.#roleOfSession(request)
-    const role = session ?? this.#roleOf(headers.authorization)
-    if (role === undefined && !isOpen(url) && !isEntry(request) && !this.#options.isPage(request) && !isQueueCall(request))
+    const session = isOfApplication ? undefined : this.#grantOfSession(request)
+    const grant = session ?? this.#grantOf(headers.authorization)
+    if (grant === "Expired") return expiredToken
+    if (isOfApplication && request.method === "OPTIONS") return undefined
+    if (grant === undefined && !isOpen(url) && !isEntry(request) && !this.#options.isPage(request) && !isQueueCall(request))
       return headers.authorization === undefined ? noToken : wrongToken
-    const abused = headers.authorization === undefined ? browserProblem(request, session !== undefined) : undefined
+    const abused = headers.authorization === undefined && !isOfApplication ? browserProblem(request, session !== undefined) : undefined
     if (abused !== undefined) return abused
-    if (role === "read" && !isLooking(request)) return roleMissing
+    if (grant === undefined) return undefined
+    const outside = scopeRefusal(grant, request, pathOf(url))
+    if (outside !== undefined && !this.#options.isPage(request)) return outside
+    if (grant.role === "read" && !isLooking(request)) return roleMissing
     if (this.#options.observes && !isLooking(request)) return onlyLooks
-    if (role !== undefined) this.#options.roles.set(request, role)
+    this.#options.grants.set(request, grant)
     return undefined
   }
 
-  #roleOf(authorization: string | undefined): AccessRole | undefined {
-    const { tokens } = this.#options
-    if (!tokens.areNeeded) return "operate"
-    const token = authorization === undefined ? undefined : /^bearer +(\S+)$/i.exec(authorization)?.[1]
-    return token === undefined ? undefined : tokens.roleOf(token)
+  /** Whether the request comes from a page of a web application that may call this server. */
+  isOfApplication({ headers: { origin, host = "" } }: IncomingMessage): boolean {
+    return origin !== undefined && this.#options.origins.has(origin) && hostOf(origin) !== host
   }
 
-  /** The role of the session cookie. Procedures accept tokens only: they are for programs. */
-  #roleOfSession(request: IncomingMessage): AccessRole | undefined {
+  #grantOf(authorization: string | undefined): Grant | "Expired" | undefined {
+    const { tokens, instanceTokens } = this.#options
+    if (!tokens.areNeeded) return { role: "operate" }
+    const token = authorization === undefined ? undefined : /^bearer +(\S+)$/i.exec(authorization)?.[1]
+    if (token === undefined) return undefined
+    if (isInstanceToken(token)) {
+      const signed = instanceTokens.read(token)
+      if (signed === undefined || signed === "Expired") return signed
+      return { role: signed.events.length > 0 ? "operate" : "read", instance: signed, expiresAt: signed.expiresAt }
+    }
+    const role = tokens.roleOf(token)
+    return role === undefined ? undefined : { role }
+  }
+
+  /** The grant of the session cookie. Procedures accept tokens only: they are for programs. */
+  #grantOfSession(request: IncomingMessage): Grant | undefined {
     if (request.headers.authorization !== undefined || pathOf(request.url ?? "").startsWith("/rpc")) return undefined
-    return this.#options.sessions.of(request)?.role
+    const role = this.#options.sessions.of(request)?.role
+    return role === undefined ? undefined : { role }
   }
 
   /** A page of another site, open in the user's browser, must not send requests in the user's name. */
@@ -168,6 +192,14 @@ const wrongToken: ProblemResponse = {
   title: "The token is not valid",
   detail: "check that it is the one the server was started with, sent as Authorization: Bearer TOKEN",
   headers: { "www-authenticate": 'Bearer error="invalid_token"' },
+}
+
+const expiredToken: ProblemResponse = {
+  status: 401,
+  name: "TokenExpired",
+  title: "The token has expired",
+  detail: "ask the server that made it for a new one",
+  headers: { "www-authenticate": 'Bearer error="invalid_token", error_description="expired"' },
 }
 
 const roleMissing: ProblemResponse = {

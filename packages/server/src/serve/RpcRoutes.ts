@@ -12,10 +12,11 @@ import type * as Rpc from "effect/rpc/Rpc"
 import type * as RpcGroup from "effect/rpc/RpcGroup"
 import * as RpcSchema from "effect/rpc/RpcSchema"
 import * as RpcServer from "effect/rpc/RpcServer"
+import type { AccessRole } from "../access/Grant.ts"
 import { problemResponse } from "./ProblemResponse.ts"
 import { RpcLimits } from "./RpcLimits.ts"
 import { areMessages, layerWholeMessages, noMessages } from "./RpcMessages.ts"
-import { type AccessRole, RequestRoles } from "./Tokens.ts"
+import { RequestGrants } from "./Tokens.ts"
 
 const forbidden = (role: AccessRole) =>
   new Forbidden({
@@ -28,12 +29,12 @@ const forbidden = (role: AccessRole) =>
 /** Checks the caller's role and the limits before a procedure runs. */
 const passing = (needed: AccessRole) =>
   Effect.gen(function* () {
-    const roles = yield* RequestRoles
+    const grants = yield* RequestGrants
     const limits = yield* RpcLimits
     const passes: Context.Service.Shape<typeof Reading> = (procedure, { rpc }) =>
       Effect.withFiber((fiber) => {
         const request = Context.getOption(fiber.context, HttpServerRequest)
-        const role = Option.isSome(request) ? roles.get(request.value.source) : undefined
+        const role = Option.isSome(request) ? grants.get(request.value.source)?.role : undefined
         if (role === undefined || (needed === "operate" && role !== "operate")) return Effect.fail(forbidden(needed))
         return RpcSchema.isStreamSchema(rpc.successSchema) ? limits.streamed(procedure) : limits.answered(procedure)
       })

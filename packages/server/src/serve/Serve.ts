@@ -14,6 +14,7 @@ import { explainWithFrames } from "@detent/machine/internal"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeWS from "@effect/platform-node/NodeWS"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as HttpRouter from "effect/http/HttpRouter"
@@ -21,6 +22,8 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
+import type { Grant } from "../access/Grant.ts"
+import { InstanceTokenReader } from "../access/InstanceTokens.ts"
 import { InstanceFeed } from "../instances/InstanceFeed.ts"
 import { LiveFeed } from "../live/LiveFeed.ts"
 import { makeRoutes, withProblems } from "./Application.ts"
@@ -33,12 +36,12 @@ import { withReferenceHeaders } from "./page/ReferencePage.ts"
 import { pathOf, RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
 import { normaliseTarget } from "./RequestTarget.ts"
-import { commonHeaders } from "./ResponseHeaders.ts"
+import { applicationHeaders, commonHeaders } from "./ResponseHeaders.ts"
 import { RpcLimits } from "./RpcLimits.ts"
-import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
+import { checkAccess, checkOrigins, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
 import { Sessions } from "./Sessions.ts"
 import { Stopping } from "./Stopping.ts"
-import { RequestRoles, Tokens } from "./Tokens.ts"
+import { RequestGrants, Tokens } from "./Tokens.ts"
 
 const routerConfig = {
   /** Ids have up to 500 characters, each of which may take twelve when percent-encoded. The router's default is 100. */
@@ -49,7 +52,7 @@ const routerConfig = {
   ignoreTrailingSlash: false,
 }
 
-export { type Limits, type ServeOptions, TokenNeeded, TokenWeak } from "./ServeOptions.ts"
+export { type Limits, OriginInvalid, type ServeOptions, TokenNeeded, TokenWeak } from "./ServeOptions.ts"
 
 export const defaultPort = 4400
 
@@ -75,7 +78,7 @@ export const serve = (options: ServeOptions = {}) =>
   Layer.effect(Server, start(options)).pipe(
     Layer.provide(Layer.merge(InstanceFeed.layer, LiveFeed.layer)),
     Layer.provide(accessOf(options)),
-    Layer.provide(Layer.mergeAll(LiveStreams.layer, Stopping.layer, RequestRoles.layer, NodeHttpServer.layerHttpServices)),
+    Layer.provide(Layer.mergeAll(LiveStreams.layer, Stopping.layer, RequestGrants.layer, NodeHttpServer.layerHttpServices)),
   )
 
 const accessOf = ({ token, readToken }: ServeOptions) => {
@@ -93,14 +96,17 @@ const start = (options: ServeOptions) =>
     const { bodyBytes, uploadBytes } = limits
     const page = new ConsolePage(options.console ?? consoleFolder())
     const guide = new GuidePage(options.guide ?? guideFolder())
-    const roles = yield* RequestRoles
+    const grants = yield* RequestGrants
+    const clock = yield* Clock.Clock
     const access = new RequestGuard({
       tokens: yield* Tokens,
+      instanceTokens: new InstanceTokenReader(token, () => clock.currentTimeMillisUnsafe()),
       sessions: yield* Sessions,
-      roles,
+      grants,
       bodyBytes,
       uploadBytes,
       isPage: (request) => page.has(request) || guide.has(request),
+      origins: yield* Effect.fromResult(checkOrigins(options.origins ?? [])),
       observes: workspace.role === "observe",
     })
     const requests = new RequestLimits({
@@ -133,14 +139,19 @@ const start = (options: ServeOptions) =>
     server.maxConnections = limits.connections
     server.on("request", (request, response) => {
       response.setHeaders(commonHeaders)
+      if (access.isOfApplication(request)) response.setHeaders(applicationHeaders(request))
       const refusal = stopping.isStopping
         ? leaving
-        : (normaliseTarget(request) ?? access.refusal(request) ?? requests.enter(request, response, roles.get(request) !== undefined))
+        : (normaliseTarget(request) ?? access.refusal(request) ?? requests.enter(request, response, grants.get(request) !== undefined))
       if (refusal !== undefined) {
         refuse(response, refusal)
         if (!request.complete) requests.discard(request, response)
       } else if (pathOf(request.url ?? "") === "/rpc/socket") refuse(response, upgradeNeeded)
-      else if (!guide.answer(request, response) && !page.answer(request, response)) answer(request, response)
+      else if (request.method === "OPTIONS" && access.isOfApplication(request)) response.writeHead(204).end()
+      else if (!guide.answer(request, response) && !page.answer(request, response)) {
+        closeAtExpiry(grants.get(request), clock.currentTimeMillisUnsafe(), response)
+        answer(request, response)
+      }
     })
     server.on("upgrade", (request, socket, head) => {
       // Node removes its own listener before this event. The error of a socket without a listener would end the process.
@@ -180,6 +191,13 @@ const start = (options: ServeOptions) =>
     const bound = (server.address() as AddressInfo).port
     return { host, port: bound, url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}` }
   })
+
+/** Closes the stream of a token that expires while it is open. The client connects again, and finds that it needs another token. */
+const closeAtExpiry = (grant: Grant | undefined, now: number, response: Http.ServerResponse) => {
+  if (grant?.expiresAt === undefined) return
+  const expiry = setTimeout(() => response.destroy(), grant.expiresAt - now)
+  response.once("close", () => clearTimeout(expiry))
+}
 
 /** A WebSocket whose client leaves more unread bytes than this is closed. */
 const unreadBytes = 8_000_000

@@ -15,6 +15,11 @@ export interface ServeOptions {
   readonly token?: Redacted.Redacted | undefined
   /** The token of the role `read`. */
   readonly readToken?: Redacted.Redacted | undefined
+  /**
+   * Addresses of web applications, such as `https://shop.example`, whose pages may call this server with a token in the Authorization
+   * header. Cookies are not accepted from them. Default: none.
+   */
+  readonly origins?: ReadonlyArray<string>
   /** The folder with the built files of the console. Default: the build of `@detent/console`. */
   readonly console?: string
   /** The folder with the built documentation, served at `/docs/guide`. Default: the folder that `npm run docs` builds in a clone. */
@@ -49,6 +54,13 @@ export class TokenNeeded extends Schema.TaggedError<TokenNeeded>()("TokenNeeded"
   }
 }
 
+/** A web application is not named by its origin. */
+export class OriginInvalid extends Schema.TaggedError<OriginInvalid>()("OriginInvalid", { origin: Schema.String }) {
+  override get message() {
+    return `${this.origin} is not the origin of a web application; pass protocol, host and port alone, such as https://shop.example`
+  }
+}
+
 /** The token is too easy to guess. */
 export class TokenWeak extends Schema.TaggedError<TokenWeak>()("TokenWeak", {}) {
   override get message() {
@@ -60,6 +72,11 @@ export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."))
 
 const isStrong = (token: string): boolean => /^[\x21-\x7e]{16,}$/.test(token)
+
+export const checkOrigins = (origins: ReadonlyArray<string>): Result.Result<ReadonlySet<string>, OriginInvalid> => {
+  const invalid = origins.find((origin) => !/^https?:/.test(origin) || !URL.canParse(origin) || new URL(origin).origin !== origin)
+  return invalid === undefined ? Result.succeed(new Set(origins)) : Result.fail(new OriginInvalid({ origin: invalid }))
+}
 
 /** Refuses weak tokens, and an address beyond this machine without a token. */
 export const checkAccess = (host: string, tokens: ReadonlyArray<string>): Result.Result<void, TokenNeeded | TokenWeak> => {

@@ -10,7 +10,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import type { AccessRole, TokenOptions } from "./Tokens.ts"
+import type { AccessRole } from "../access/Grant.ts"
+import type { TokenOptions } from "./Tokens.ts"
 
 /** How long a session lasts. `GET /api/v1/session` renews it in its second half. */
 export const sessionMillis = 12 * 3_600_000

@@ -1,10 +1,9 @@
-/** Tokens and their roles, and the role of each request in flight. `read` only reads; `operate` may also change things. */
+/** The tokens of the server, and the grant of each request in flight. */
 import { createHash, timingSafeEqual } from "node:crypto"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-
-export type AccessRole = "read" | "operate"
+import type { AccessRole, Grant } from "../access/Grant.ts"
 
 export interface TokenOptions {
   readonly operate?: Redacted.Redacted | undefined
@@ -42,22 +41,22 @@ export class Tokens extends Context.Service<Tokens, KnownTokens>()("@detent/serv
 const digest = (token: string): Buffer => createHash("sha256").update(token).digest()
 
 /**
- * Passes the role of each request in flight from the guard to the handlers. The role is kept beside the request, never in its headers:
+ * Passes the grant of each request in flight from the guard to the handlers. It is kept beside the request, never in its headers:
  * a tracer exports headers, and a client can add headers to each message of a procedure call.
  */
-export class RoleTable {
+export class GrantTable {
   /** Keyed by Node's request object, which lives as long as the request or its WebSocket. */
-  readonly #roles = new WeakMap<object, AccessRole>()
+  readonly #grants = new WeakMap<object, Grant>()
 
-  set(request: object, role: AccessRole) {
-    this.#roles.set(request, role)
+  set(request: object, grant: Grant) {
+    this.#grants.set(request, grant)
   }
 
-  get(request: object): AccessRole | undefined {
-    return this.#roles.get(request)
+  get(request: object): Grant | undefined {
+    return this.#grants.get(request)
   }
 }
 
-export class RequestRoles extends Context.Service<RequestRoles, RoleTable>()("@detent/server/RequestRoles") {
-  static readonly layer = Layer.sync(RequestRoles, () => new RoleTable())
+export class RequestGrants extends Context.Service<RequestGrants, GrantTable>()("@detent/server/RequestGrants") {
+  static readonly layer = Layer.sync(RequestGrants, () => new GrantTable())
 }

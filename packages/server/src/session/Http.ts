@@ -13,9 +13,10 @@ import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import type { AccessRole } from "../access/Grant.ts"
 import { refuseUnknownKeys } from "../serve/Operating.ts"
 import { cookieName, isSecure, type Session, Sessions, sessionMillis } from "../serve/Sessions.ts"
-import { type AccessRole, RequestRoles, Tokens } from "../serve/Tokens.ts"
+import { RequestGrants, Tokens } from "../serve/Tokens.ts"
 
 const version = String(createRequire(import.meta.url)("../../package.json").version)
 
@@ -31,7 +32,7 @@ export const sessionHandlers = HttpApiBuilder.group(
   "session",
   Effect.fnUntraced(function* (handlers) {
     const sessions = yield* Sessions
-    const roles = yield* RequestRoles
+    const grants = yield* RequestGrants
     const tokens = yield* Tokens
     const { role: work, database, node, data } = yield* Workspace
     const systems = yield* systemsOn
@@ -67,14 +68,14 @@ export const sessionHandlers = HttpApiBuilder.group(
           const source = sourceOf(request)
           const session = sessions.of(source)
           // Every request has a role here: the guard refuses others.
-          const role = roles.get(source) ?? "read"
+          const role = grants.get(source)?.role ?? "read"
           return session === undefined || !sessions.isAging(session) ? view(role, session) : begun(request, role)
         }),
       )
       .handle("open", ({ request, payload: { token } }) =>
         Effect.gen(function* () {
           yield* openKeys(request)
-          const role = token === undefined || !tokens.areNeeded ? roles.get(sourceOf(request)) : tokens.roleOf(token)
+          const role = token === undefined || !tokens.areNeeded ? grants.get(sourceOf(request))?.role : tokens.roleOf(token)
           return role === undefined ? yield* Effect.fail(unknown) : begun(request, role)
         }),
       )
