@@ -4,12 +4,14 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Commit, CommitOutcome, InstanceKey } from "../contract/Commit.ts"
 import { isDeliveryId } from "../contract/ReservedIds.ts"
+import { namesOf } from "../sql/CommitColumns.ts"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
 import type { Row } from "../sql/Row.ts"
 import { optionalTextOf, wholeOf } from "../sql/Row.ts"
 import { RowProblem } from "../sql/StoreFailure.ts"
-import { inOrder, makeShapes, type Positioned } from "./commit.ts"
+import { inOrder, makeShapes } from "./commit.ts"
+import { journalColumns, type Positioned } from "./commitInput.ts"
 
 export interface CommitWriter {
   readonly write: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError>
@@ -152,7 +154,7 @@ const explainRefusals = (schema: string): string => `
     union all
     select sent ->> 0, e.sequence, (sent ->> 1)::integer
     from jsonb_array_elements(c.delivered) sent
-    join ${schema}.events e on e.instance = i.instance and sent ->> 0 in (e.delivery, e.dedupe_id)
+    join ${schema}.events e on e.instance = i.instance and e.delivery = sent ->> 0
     order by position limit 1
   ) d on true`
 
@@ -175,6 +177,6 @@ const selectForkDuplicates = (schema: string): string => `
 
 /** Parameters: machine and id of the fork, source, sequence number. */
 const copyEvents = (schema: string): string => `
-  insert into ${schema}.events (instance, sequence, at, tag, body, dedupe_id, delivery)
-  select (select instance from ${schema}.instances where machine = $1 and id = $2), sequence, at, tag, body, dedupe_id, delivery
+  insert into ${schema}.events (instance, ${namesOf(journalColumns)})
+  select (select instance from ${schema}.instances where machine = $1 and id = $2), ${namesOf(journalColumns)}
   from ${schema}.events where instance = $3 and sequence <= $4`

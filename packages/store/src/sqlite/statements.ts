@@ -2,12 +2,27 @@
  * The statements of a commit. The events of all commits of a transaction share statements of many rows; as one JSON parameter they would
  * cost twice as much. Rows with values to compare, such as the sequence of an instance, have one statement each.
  */
+import type { EventRecord } from "../contract/Commit.ts"
+import {
+  type Columns,
+  commandColumns,
+  eventColumns,
+  instanceColumns,
+  namesOf,
+  replacing,
+  snapshotColumns,
+  timerColumns,
+  unclaimedTimer,
+} from "../sql/CommitColumns.ts"
 
-const set = "sequence = ?, updated_at = ?, tag = ?, status = ?, reason = ?, version = ?, resident = ?"
+const questionMarks = (count: number): string => Array(count).fill("?").join(", ")
 
-/** For a commit that names no owner: if the old state has work too, the row keeps its owner. The given reason is null. */
-const setKeepingOwner =
-  "sequence = ?, updated_at = ?, tag = ?, status = ?, reason = case when resident and status = 'running' then reason else ? end, version = ?, resident = ?"
+const assigned = (keepsOwner: boolean): string =>
+  Object.keys(instanceColumns)
+    .map(
+      (name) => `${name} = ${keepsOwner && name === "reason" ? "case when resident and status = 'running' then reason else ? end" : "?"}`,
+    )
+    .join(", ")
 
 /**
  * A commit without the start of its instance applies to any instance with that id, and to any revision of its journal: both are null.
@@ -18,34 +33,43 @@ const named = `where ${expected} returning instance`
 
 const numbered = `where instance = ? and ${expected}`
 
-/** Sequence, at, tag, status, reason, version, resident, machine, id, expected, start, revision. */
-export const updateInstance = `update detent_instances set ${set} ${named}`
+/** The columns of every commit, machine, id, expected, start, revision. */
+export const updateInstance = `update detent_instances set ${assigned(false)} ${named}`
 
-export const updateInstanceKeepingOwner = `update detent_instances set ${setKeepingOwner} ${named}`
+/** For a commit that names no owner: if the old state has work too, the row keeps its owner. The given owner is null. */
+export const updateInstanceKeepingOwner = `update detent_instances set ${assigned(true)} ${named}`
 
 /** The same for an instance whose row key is known; the key comes before the machine. */
-export const updateRow = `update detent_instances set ${set} ${numbered}`
+export const updateRow = `update detent_instances set ${assigned(false)} ${numbered}`
 
-export const updateRowKeepingOwner = `update detent_instances set ${setKeepingOwner} ${numbered}`
+export const updateRowKeepingOwner = `update detent_instances set ${assigned(true)} ${numbered}`
 
-/** Sequence, at, tag, status, reason, version, resident, machine, id, started at, origin. */
+/** The columns of every commit, machine, id, started at, origin. */
 export const insertInstance = `
-  insert into detent_instances (sequence, updated_at, tag, status, reason, version, resident, machine, id, started_at, origin)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  insert into detent_instances (${namesOf(instanceColumns)}, machine, id, started_at, origin)
+  values (${questionMarks(Object.keys(instanceColumns).length + 4)})
   on conflict (machine, id) do nothing
   returning instance`
 
-/** For each event: instance, sequence, at, tag, body, dedupe id. A few sizes, largest first, so that each is prepared once. */
+/** SQLite has one column for all ids of senders, with an index. */
+export const journalColumns = {
+  ...eventColumns,
+  dedupe_id: { type: "text", value: ({ dedupeId }) => dedupeId },
+} satisfies Columns<EventRecord>
+
+const eventRow = `(${questionMarks(Object.keys(journalColumns).length + 1)})`
+
+/** For each event: instance, and its columns. A few sizes, largest first, so that each is prepared once. */
 export const insertEvents = [25, 5, 1].map((size) => ({
   size,
-  statement: `insert into detent_events (instance, sequence, at, tag, body, dedupe_id) values ${Array(size).fill("(?, ?, ?, ?, ?, ?)").join(", ")}`,
+  statement: `insert into detent_events (instance, ${namesOf(journalColumns)}) values ${Array(size).fill(eventRow).join(", ")}`,
 }))
 
-/** Instance, sequence, at, version, body. */
+/** Instance, and the columns of a snapshot. */
 export const upsertSnapshot = `
-  insert into detent_snapshots as old (instance, sequence, at, version, body) values (?, ?, ?, ?, ?)
-  on conflict (instance) do update
-  set sequence = excluded.sequence, at = excluded.at, version = excluded.version, body = excluded.body
+  insert into detent_snapshots as old (instance, ${namesOf(snapshotColumns)})
+  values (${questionMarks(Object.keys(snapshotColumns).length + 1)})
+  on conflict (instance) do update set ${replacing(snapshotColumns)}
   where excluded.sequence >= old.sequence`
 
 export const deleteAllTimers = `delete from detent_timers where instance = ?`
@@ -53,16 +77,15 @@ export const deleteAllTimers = `delete from detent_timers where instance = ?`
 /** Instance, name. */
 export const deleteTimer = `delete from detent_timers where instance = ? and name = ?`
 
-/** Instance, machine, name, entry, due. */
+/** Instance, machine, and the columns of a timer. */
 export const upsertTimer = `
-  insert into detent_timers (instance, machine, name, entry, due) values (?, ?, ?, ?, ?)
-  on conflict (instance, name) do update
-  set entry = excluded.entry, due = excluded.due, claimed_by = null, claimed_until = 0, attempts = 0, dead = 0, problem = null`
+  insert into detent_timers (instance, machine, ${namesOf(timerColumns)}) values (${questionMarks(Object.keys(timerColumns).length + 2)})
+  on conflict (instance, name) do update set ${replacing(timerColumns)}, ${unclaimedTimer}`
 
-/** Instance, key, slot, parameters, sequence, run at, enqueued at, queue, priority, ordered. */
+/** Instance, run at, enqueued at, and the columns of a command. */
 export const insertCommand = `
-  insert into detent_commands (instance, key, slot, parameters, sequence, run_at, enqueued_at, queue, priority, ordered)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  insert into detent_commands (instance, run_at, enqueued_at, ${namesOf(commandColumns)})
+  values (${questionMarks(Object.keys(commandColumns).length + 3)})
   on conflict (key, queue) do nothing`
 
 /** JSON of row keys: the instances that one transaction has changed, for the listing. */
@@ -95,8 +118,8 @@ export const selectForkDuplicates = `
 
 /** Parameters: machine and id of the fork, source, sequence number twice. */
 export const copyEvents = `
-  insert into detent_events (instance, sequence, at, tag, body, dedupe_id)
-  select (select instance from detent_instances where machine = ? and id = ?), e.sequence, e.at, e.tag, e.body, e.dedupe_id
+  insert into detent_events (instance, ${namesOf(journalColumns)})
+  select (select instance from detent_instances where machine = ? and id = ?), ${namesOf(journalColumns, "e.")}
   from detent_blocks b cross join detent_events e indexed by detent_events_sequence on e.block = b.block and e.instance = b.instance
   where b.instance = ? and b.block <= ? >> 5 and e.sequence <= ?
   order by b.block, e.sequence`

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Commit, CommitOutcome, Fence, InstanceKey } from "../contract/Commit.ts"
+import { commandColumns, instanceColumns, snapshotColumns, timerColumns } from "../sql/CommitColumns.ts"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
 import { revisionOf } from "../sql/life.ts"
@@ -9,6 +10,7 @@ import { wholeOf } from "../sql/Row.ts"
 import type { RowKeys } from "./RowKeys.ts"
 import * as statements from "./statements.ts"
 import type { Run } from "./transaction.ts"
+import { valuesIn } from "./values.ts"
 import { isPlainNew, writeNew } from "./writeNew.ts"
 
 export const writeCommits = (
@@ -82,8 +84,7 @@ const writeCommit = (
     const instance = yield* writeInstance(run, keys, commit)
     if (instance === undefined) return yield* conflictOf(run, commit)
     written.instances.push(instance)
-    for (const { sequence, at, tag, body, dedupeId = null } of commit.events)
-      written.events.push([instance, sequence, at, tag, body, dedupeId])
+    for (const event of commit.events) written.events.push([instance, ...eventValues(event, commit)])
     for (const [statement, parameters] of partsOf(instance, commit)) yield* run(statement, parameters)
     return stored
   })
@@ -93,7 +94,7 @@ const writeInstance = (run: Run, keys: RowKeys | undefined, commit: Commit): Eff
   const known = commit.expected < 0 ? undefined : keys?.get(commit)
   if (known === undefined) return writeNamed(run, keys, commit)
   const statement = keepsOwner(commit) ? statements.updateRowKeepingOwner : statements.updateRow
-  const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected, ...lifeOf(commit)]
+  const parameters = [...instanceValues(commit, commit), known, commit.machine, commit.id, commit.expected, ...lifeOf(commit)]
   return Effect.flatMap(run.changes(statement, parameters), (changes) =>
     changes === 1 ? Effect.succeed(known) : writeNamed(run, keys, commit),
   )
@@ -104,8 +105,8 @@ const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect
   const update = keepsOwner(commit) ? statements.updateInstanceKeepingOwner : statements.updateInstance
   const written =
     expected < 0
-      ? run(statements.insertInstance, [...valuesOf(commit), machine, id, at, origin ?? null])
-      : run(update, [...valuesOf(commit), machine, id, expected, ...lifeOf(commit)])
+      ? run(statements.insertInstance, [...instanceValues(commit, commit), machine, id, at, origin ?? null])
+      : run(update, [...instanceValues(commit, commit), machine, id, expected, ...lifeOf(commit)])
   return Effect.map(written, ([row]) => {
     if (row === undefined) return undefined
     const instance = wholeOf(row, "instance")
@@ -119,27 +120,25 @@ const lifeOf = (commit: Commit): ReadonlyArray<number | null> => [commit.started
 /** Whether the new state has work and the commit names no owner. */
 const keepsOwner = ({ summary: { resident, status, reason } }: Commit): boolean => resident && status === "running" && reason === undefined
 
-/** The assignments of every commit to the instance's row. */
-const valuesOf = ({ sequence, at, summary }: Commit): ReadonlyArray<string | number | null> => {
-  const { tag, status, reason = null, version, resident } = summary
-  return [sequence, at, tag, status, reason, version, resident ? 1 : 0]
-}
+const [instanceValues, eventValues, snapshotValues, timerValues, commandValues] = [
+  valuesIn(instanceColumns),
+  valuesIn(statements.journalColumns),
+  valuesIn(snapshotColumns),
+  valuesIn(timerColumns),
+  valuesIn(commandColumns),
+]
 
 type Part = readonly [statement: string, parameters: Parameters<Run>[1]]
 
 /** The other parts of an instance: snapshot, timers and commands. Timers are cleared before they are set. */
-const partsOf = (instance: number, { machine, at, snapshot, clearTimers, setTimers, commands }: Commit): ReadonlyArray<Part> => {
+const partsOf = (instance: number, commit: Commit): ReadonlyArray<Part> => {
+  const { machine, at, snapshot, clearTimers, setTimers, commands } = commit
   const parts: Array<Part> = []
-  if (snapshot !== undefined) {
-    parts.push([statements.upsertSnapshot, [instance, snapshot.sequence, snapshot.at, snapshot.version, snapshot.body]])
-  }
+  if (snapshot !== undefined) parts.push([statements.upsertSnapshot, [instance, ...snapshotValues(snapshot, commit)]])
   if (clearTimers === "all") parts.push([statements.deleteAllTimers, [instance]])
   else for (const name of clearTimers) parts.push([statements.deleteTimer, [instance, name]])
-  for (const { name, entry, due } of setTimers) parts.push([statements.upsertTimer, [instance, machine, name, entry, Math.ceil(due)]])
-  for (const { key, slot, parameters, sequence, queue = machine, priority = 0, ordered = false } of commands) {
-    const row = [instance, key, slot, parameters, sequence, at, at, queue, priority, ordered ? 1 : 0]
-    parts.push([statements.insertCommand, row])
-  }
+  for (const timer of setTimers) parts.push([statements.upsertTimer, [instance, machine, ...timerValues(timer, commit)]])
+  for (const command of commands) parts.push([statements.insertCommand, [instance, at, at, ...commandValues(command, commit)]])
   return parts
 }
 

@@ -6,8 +6,10 @@ import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Commit, CommitOutcome } from "../contract/Commit.ts"
 import { instanceName } from "../contract/CommitCheck.ts"
+import { type Columns, instanceColumns, namesOf } from "../sql/CommitColumns.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import type { Run } from "./transaction.ts"
+import { type SqliteValue, valuesIn } from "./values.ts"
 
 /** A few sizes, so that each is prepared once. */
 const statementSizes = [250, 25, 1] as const
@@ -63,43 +65,37 @@ const alike = (commits: ReadonlyArray<Commit>): ReadonlyArray<ReadonlyArray<Comm
   return groups
 }
 
-const isLike = (one: Commit, other: Commit): boolean => {
-  if (one.machine !== other.machine || one.sequence !== other.sequence) return false
-  const [summary, others] = [one.summary, other.summary]
-  return (
-    summary.tag === others.tag &&
-    summary.status === others.status &&
-    summary.reason === others.reason &&
-    summary.version === others.version &&
-    summary.resident === others.resident
-  )
-}
+const isLike = (one: Commit, other: Commit): boolean =>
+  one.machine === other.machine && shared.every(([, { value }]) => value(one, one) === value(other, other))
 
-const columns = "machine, id, sequence, started_at, updated_at, tag, status, reason, version, resident, origin"
+/** The columns of an instance whose value is the same in many commits. */
+const shared = Object.entries(instanceColumns as Columns<Commit>).filter(([name]) => name !== "updated_at")
 
-const shared = "? as machine, ? as sequence, ? as tag, ? as status, ? as reason, ? as version, ? as resident"
+const sharedNames = namesOf(Object.fromEntries(shared))
 
 const insertInstances = new Map(
   statementSizes.map((size) => [
     size,
-    `insert into detent_instances (${columns})
-    select c.machine, v.column1, c.sequence, v.column2, v.column2, c.tag, c.status, c.reason, c.version, c.resident, v.column3
-    from (values ${Array.from({ length: size }, () => "(?, ?, ?)").join(", ")}) v cross join (select ${shared}) c
+    `insert into detent_instances (machine, id, started_at, updated_at, origin, ${sharedNames})
+    select c.machine, v.column1, v.column2, v.column2, v.column3, ${namesOf(Object.fromEntries(shared), "c.")}
+    from (values ${Array.from({ length: size }, () => "(?, ?, ?)").join(", ")}) v
+    cross join (select ? as machine, ${shared.map(([name]) => `? as ${name}`).join(", ")}) c
     where true on conflict (machine, id) do nothing`,
   ]),
 )
 
 const selectNames = `select machine, id from detent_instances where instance in (select value from json_each(?))`
 
+const sharedValues = valuesIn(Object.fromEntries(shared))
+
 /** Ids, times and first states of some commits that are alike, then the shared values. */
-const valuesOf = (group: ReadonlyArray<Commit>, from: number, size: number): ReadonlyArray<string | number | null> => {
-  const values: Array<string | number | null> = []
+const valuesOf = (group: ReadonlyArray<Commit>, from: number, size: number): ReadonlyArray<SqliteValue> => {
+  const values: Array<SqliteValue> = []
   for (let index = from; index < from + size; index++) {
     const { id, at, origin = null } = group[index] as Commit
     values.push(id, at, origin)
   }
-  const { machine, sequence, summary } = group[from] as Commit
-  const { tag, status, reason = null, version, resident } = summary
-  values.push(machine, sequence, tag, status, reason, version, resident ? 1 : 0)
+  const first = group[from] as Commit
+  values.push(first.machine, ...sharedValues(first, first))
   return values
 }
