@@ -55,10 +55,10 @@ beforeAll(async () => {
 describe("detent instance watch", () => {
   it("shows each event of another process and ends with the instance, on the data folder alone", async () => {
     await detent("instance", "start", "order", "one", "--with", '{"total":1}')
-    await detent("instance", "send", "one", "Add", "--with", '{"amount":2,"card":"4711"}')
+    await detent("instance", "send", "one", "Add", "--with", '{"amount":2,"card":"pin-4711"}')
     const watching = start("instance", "watch", "one", "--after", "0", "--json")
     await watching.until(/"sequence":1/)
-    await detent("instance", "send", "one", "Add", "--with", '{"amount":3,"card":"4711"}')
+    await detent("instance", "send", "one", "Add", "--with", '{"amount":3,"card":"pin-4711"}')
     await watching.until(/"sequence":2/)
     await detent("instance", "send", "one", "Pay")
     const { code, out, err } = await watching.ended
@@ -71,7 +71,7 @@ describe("detent instance watch", () => {
         [3, "Pay", { _tag: "Paid", total: 6 }],
       ],
     )
-    assert.notInclude(out, "4711")
+    assert.notInclude(out, "pin-4711")
     assert.include(err, "order/one has ended: it is Paid")
     // Of one that has ended, what there was is shown, and the command ends.
     const again = await detent("instance", "watch", "one", "--after", "1")

@@ -25,9 +25,9 @@ const Standing = Schema.Struct({
 
 describe("instances of a machine of one's own", () => {
   it("are started with the fields of their first state, once", async () => {
-    const begun = await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}', "--json")
+    const begun = await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"pin-4711"}', "--json")
     assert.deepStrictEqual(decoded(Standing, begun.out)[0]?.state, { _tag: "Off", pin: "•••" })
-    const second = await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}')
+    const second = await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"pin-4711"}')
     assert.strictEqual(second.code, 4)
     assert.include(second.err, "see `detent instance show hall`")
     const without = await detent("instance", "start", "lamp", "attic")
@@ -77,7 +77,7 @@ describe("instances of a machine of one's own", () => {
     assert.strictEqual((await detent("instance", "show", "hall", "--at", "9")).code, 3)
     const history = decoded(InstanceApi.HistoryEntry, (await detent("instance", "history", "hall", "--json")).out)
     assert.deepInclude(history[0], { sequence: 1, from: "Off", dedupeId: "k-1" })
-    assert.notInclude(JSON.stringify(history), "4711")
+    assert.notInclude(JSON.stringify(history), "pin-4711")
   })
 
   it("come in pages", async () => {
@@ -209,7 +209,7 @@ describe("the history of an instance", () => {
     const cwd = join(await temporaryFolder(), "porch")
     await project(cwd, lampConfig())
     const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
-    await detent("instance", "start", "lamp", "porch", "--with", '{"pin":"4711"}')
+    await detent("instance", "start", "lamp", "porch", "--with", '{"pin":"pin-4711"}')
     await detent("instance", "send", "porch", "Switch", "--with", '{"level":1}')
     await detent("instance", "send", "porch", "Rest")
     const first = await detent("instance", "history", "porch", "--limit", "1", "--json")

@@ -15,7 +15,7 @@ beforeAll(async () => {
   cwd = join(await temporaryFolder(), "agent")
   await project(cwd, lampConfig("Schema.Int", settings))
   await copyFewDocuments(join(cwd, "corpus"), ["ada-sol.txt", "books.json", "newsletter.txt"])
-  await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}'], { cwd })
+  await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"pin-4711"}'], { cwd })
 })
 
 /** A client that speaks the protocol, a line for each message. */
@@ -110,7 +110,7 @@ describe("detent mcp", () => {
     assert.include(JSON.stringify(machines.structuredContent), '"lamp"')
     const { result: instance } = await client.call("read_instance", { instance: "hall" })
     assert.deepInclude(instance.structuredContent.instance, { machine: "lamp", accepts: ["Switch"] })
-    assert.notInclude(JSON.stringify(instance), "4711")
+    assert.notInclude(JSON.stringify(instance), "pin-4711")
 
     const { result: sending } = await client.call("send_event", { instance: "hall", event: "Switch", fields: { level: 1 } })
     assert.isTrue(sending.isError)
@@ -193,7 +193,12 @@ describe("detent mcp", () => {
       [1, history.structuredContent.entries.length > 1 ? 1 : undefined],
     )
 
-    const { result: begun } = await client.call("start_instance", { machine: "lamp", id: "attic", fields: { pin: "4711" }, key: "agent-3" })
+    const { result: begun } = await client.call("start_instance", {
+      machine: "lamp",
+      id: "attic",
+      fields: { pin: "pin-4711" },
+      key: "agent-3",
+    })
     assert.deepStrictEqual(begun.structuredContent.instance, { machine: "lamp", id: "attic", state: { _tag: "Off", pin: "•••" } })
     const { result: empty } = await client.call("start_instance", { machine: "lamp", id: "shed" })
     assert.isTrue(empty.isError)
@@ -262,7 +267,7 @@ describe("detent mcp", () => {
 
 describe("dead letters for agents", () => {
   it("are listed; a dry run says what a retry would do, and only the role operate retries them", async () => {
-    await detent(["instance", "start", "lamp", "bill", "--with", '{"pin":"4711"}'], { cwd })
+    await detent(["instance", "start", "lamp", "bill", "--with", '{"pin":"pin-4711"}'], { cwd })
     await detent(["instance", "send", "bill", "Switch", "--with", '{"level":1}'], { cwd })
     await detent(["worker", "--until-idle"], { cwd })
     const reading = new Client()

@@ -141,7 +141,7 @@ describe("beside a server", () => {
 
   it("a held instance is repaired by the server", async () => {
     const { cwd, detent } = await workspace(lampConfig())
-    await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}')
+    await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"pin-4711"}')
     await detent("instance", "send", "hall", "Switch", "--with", '{"level":3}')
     await writeFile(join(cwd, "detent.config.ts"), lampConfig('Schema.Literals(["dim", "bright"])'))
     const server = start(["dev", "--port", "0"], { cwd })

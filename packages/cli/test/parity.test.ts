@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 describe("what the API can do, the command line can", () => {
   it("forks an instance, and pauses and resumes a queue", async () => {
-    await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}')
+    await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"pin-4711"}')
     await detent("instance", "send", "hall", "Switch", "--with", '{"level":3}')
     const forked = await detent("instance", "fork", "hall", "attic", "--through", "0", "--json")
     assert.deepStrictEqual(JSON.parse(forked.out), { machine: "lamp", id: "attic", state: { _tag: "Off", pin: "•••" } })
@@ -40,7 +40,7 @@ describe("what the API can do, the command line can", () => {
     assert.notProperty(JSON.parse(free.out), "rate")
     assert.include((await detent("queue", "limit", "lamp", "--rate", "often")).err, "--rate often is not a limit")
 
-    await detent("instance", "start", "lamp", "bath", "--with", '{"pin":"4711"}')
+    await detent("instance", "start", "lamp", "bath", "--with", '{"pin":"pin-4711"}')
     await detent("instance", "send", "bath", "Switch", "--with", '{"level":7}')
     assert.strictEqual((await detent("worker", "--until-idle")).code, 1)
     const [group] = (await detent("command", "groups", "--machine", "lamp", "--json")).out.split("\n")
@@ -61,7 +61,7 @@ describe("what the API can do, the command line can", () => {
   })
 
   it("shows a history from its end, by event and without fields, and the layout of a diagram", async () => {
-    await detent("instance", "start", "lamp", "stairs", "--with", '{"pin":"4711"}')
+    await detent("instance", "start", "lamp", "stairs", "--with", '{"pin":"pin-4711"}')
     for (const level of [1, 2]) {
       await detent("instance", "send", "stairs", "Switch", "--with", `{"level":${level}}`)
       await detent("instance", "send", "stairs", "Rest")
@@ -91,8 +91,8 @@ describe("what the API can do, the command line can", () => {
   })
 
   it("previews an event, finds instances by order and id, and sends an event to many", async () => {
-    await detent("instance", "start", "lamp", "porch-1", "--with", '{"pin":"4711"}')
-    await detent("instance", "start", "lamp", "porch-2", "--with", '{"pin":"4711"}')
+    await detent("instance", "start", "lamp", "porch-1", "--with", '{"pin":"pin-4711"}')
+    await detent("instance", "start", "lamp", "porch-2", "--with", '{"pin":"pin-4711"}')
     const previewed = await detent("instance", "send", "porch-1", "Switch", "--with", '{"level":3}', "--dry-run", "--json")
     assert.deepInclude(JSON.parse(previewed.out), {
       dryRun: true,
@@ -209,7 +209,7 @@ describe("what the API can do, the command line can", () => {
   })
 
   it("starts an instance in a state, lists by time, and shows a stored item by its id", async () => {
-    const begun = await detent("instance", "start", "lamp", "cellar", "--state", "On", "--with", '{"pin":"4711","level":2}', "--json")
+    const begun = await detent("instance", "start", "lamp", "cellar", "--state", "On", "--with", '{"pin":"pin-4711","level":2}', "--json")
     assert.deepStrictEqual(JSON.parse(begun.out).state, { _tag: "On", pin: "•••", level: 2 })
     assert.include((await detent("instance", "list", "--updated-after", "2026-01-01")).out, "cellar")
     assert.notInclude((await detent("instance", "list", "--updated-before", "2026-01-01T00:00:00Z")).out, "cellar")

@@ -43,7 +43,7 @@ describe("detent dev", () => {
   })
 
   it("is asked by the other commands for whatever changes something", async () => {
-    assert.strictEqual((await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}')).code, 0)
+    assert.strictEqual((await detent("instance", "start", "lamp", "hall", "--with", '{"pin":"pin-4711"}')).code, 0)
     assert.strictEqual((await ask("/api/v1/instances/lamp/hall")).state._tag, "Off")
     const sent = await detent("instance", "send", "hall", "Switch", "--with", '{"level":2}', "--key", "k")
     assert.strictEqual(sent.code, 0, sent.err)

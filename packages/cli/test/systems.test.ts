@@ -50,7 +50,7 @@ describe("a project without knowledge and uploads", () => {
   beforeAll(async () => {
     cwd = join(await temporaryFolder(), "lamps")
     await project(cwd, lampConfig())
-    await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}'], { cwd })
+    await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"pin-4711"}'], { cwd })
   })
 
   const recorded = async (name: string) => {

@@ -10,6 +10,7 @@ import { corpusFolder, smallManifest } from "../../server/test/support/manifest.
 import { served, temporaryFolder, useServed } from "../../server/test/support/served.ts"
 import { killServer, startServer } from "../../server/test/support/serverProcess.ts"
 import { Tally } from "../../server/test/support/Tally.ts"
+import { until } from "../../store/test/support/patience.ts"
 import { unless } from "../../store/test/support/skipping.ts"
 
 const hostile = `<img src=x onerror="document.title='taken'"> a/b?c#d %2F 100%`
@@ -30,6 +31,9 @@ const isClean = (tab: Tab, url: string) => {
     [],
   )
 }
+
+/** Whether the page says that it is live. */
+const badge = `document.querySelector("[data-live]")?.dataset.live === "live"`
 
 const tally = (id: string) => ({ machine: "tally", id })
 
@@ -100,7 +104,7 @@ describe("the console in a browser", unless(noBrowser), () => {
       yield* tab.press("Enter")
       yield* tab.shows("Step 2 of 2")
       yield* tab.until(`document.querySelector("[data-state=Open] rect") !== null`)
-      assert.notInclude(String(yield* tab.evaluate("document.body.innerText")), "4711")
+      assert.notInclude(String(yield* tab.evaluate("document.body.innerText")), "pin-4711")
       yield* tab.press("ArrowLeft")
       yield* tab.shows("Step 1 of 2")
       yield* tab.until(`location.search === "?at=1"`)
@@ -353,7 +357,6 @@ describe("the console in a browser", unless(noBrowser), () => {
       const first = yield* openTab(`${url}/instances`)
       const tabs = [first]
       for (let turn = 1; turn < 10; turn++) tabs.push(yield* first.another(`${url}/instances`))
-      const badge = `document.querySelector("[data-live]")?.dataset.live === "live"`
       yield* Effect.forEach(tabs, (tab) => tab.until(badge))
       const streams = () => tabs.flatMap(({ requests }) => requests).filter((address) => address.includes("/api/v1/live")).length
       assert.strictEqual(streams(), 1)
@@ -361,6 +364,31 @@ describe("the console in a browser", unless(noBrowser), () => {
       yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "eleventh" } })
       yield* Effect.forEach(tabs.slice(1), (tab) => tab.until(`/1 new|\\beleventh\\b/.test(document.body.innerText)`))
       assert.strictEqual(streams(), 2)
+    }),
+  )
+
+  it.live("shows what changed while the tab with the live stream was gone and no other one had taken it over", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* shared
+      const first = yield* openTab(`${url}/instances`)
+      yield* first.until(badge)
+      const second = yield* first.another(`${url}/instances`)
+      yield* second.until(badge)
+      const opened = Promise.withResolvers<void>()
+      yield* second.run((page) =>
+        page.route("**/api/v1/live", async (route) => {
+          await opened.promise
+          await route.continue()
+        }),
+      )
+      yield* first.run((page) => page.close())
+      const asks = () => second.requests.some((address) => address.includes("/api/v1/live"))
+      yield* Effect.promise(() => until("the second tab asks for the stream", asks))
+      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "meanwhile" } })
+      // A server begins a stream with the changes of the last second.
+      yield* Effect.sleep("1500 millis")
+      opened.resolve()
+      yield* second.until(`/1 new|\\bmeanwhile\\b/.test(document.body.innerText)`)
     }),
   )
 

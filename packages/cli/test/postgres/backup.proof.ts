@@ -61,7 +61,7 @@ describe("a workspace that is backed up while it runs", () => {
             assert.strictEqual(ended.code, 0, `${args.join(" ")}: ${ended.err}`)
             return ended.out
           }
-          await succeeded(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}', ...place])
+          await succeeded(["instance", "start", "lamp", "hall", "--with", '{"pin":"pin-4711"}', ...place])
 
           // Three kinds of writers: a batch and an upload that are under way, and events to an instance.
           const server = start(["serve", "--port", "0", ...place], { cwd })

@@ -63,7 +63,7 @@ beforeAll(async () => {
   await project(cwd, withProducts)
   await copyFewDocuments(join(cwd, "corpus"))
   await writeItemFile(join(cwd, "items.jsonl"), { items: 2000, seed: 3, layout: "lines", bad: { missing_id: 0.01 } })
-  for (const id of ["hall", "attic"]) await succeeded("instance", "start", "lamp", id, "--with", '{"pin":"4711"}')
+  for (const id of ["hall", "attic"]) await succeeded("instance", "start", "lamp", id, "--with", '{"pin":"pin-4711"}')
   await succeeded("instance", "send", "hall", "Switch", "--with", '{"level":3}', "--key", "k-1")
   assert.strictEqual((await detent("worker", "--until-idle")).code, 1)
   await succeeded("queue", "pause", "mails", "--key", "pause-1")

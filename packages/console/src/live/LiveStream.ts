@@ -3,7 +3,7 @@
  * by a Web Lock; it holds the stream and shares its events over a BroadcastChannel. When that tab closes, the lock passes to another.
  *
  * Modes: `connecting` -> `live` -> `offline` (the stream broke or fell silent; it is opened again with backoff) -> `live` ...; `denied`
- * (the session is missing or has ended).
+ * (the session is missing or has ended). When another tab becomes the leader, all tabs are `connecting` until it has opened the stream.
  *
  * Events are hints. A listener reads visible data again; after a reconnect, all of it.
  */
@@ -75,6 +75,8 @@ export class LiveStream {
 
   async #hold(signal: AbortSignal) {
     this.#holdsStream = true
+    // The stream of the tab that held the lock before is gone: what changes until the next one is open has to be read again.
+    this.#tell({ kind: "mode", mode: "connecting", at: Date.now() })
     let delay = firstDelay
     while (!signal.aborted) {
       const outcome = await this.#read(signal)

@@ -27,9 +27,10 @@ export const sharing: Topic = (it) => {
           Effect.sync(() => {
             runs++
           }),
-          Effect.sleep(2500),
+          Effect.sleep("5 seconds"),
         )
-      const options = { claimDuration: "1 second" } as const
+      // A claim is renewed when a third of it is over: a process that stands still for two seconds does not lose it.
+      const options = { claimDuration: "3 seconds" } as const
       yield* startWorker(queue, slow, options)
       yield* startWorker(queue, slow, options)
       yield* queue.enqueue({ name: "slow" }, { key: name })

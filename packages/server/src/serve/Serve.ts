@@ -22,7 +22,6 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import type { Grant } from "../access/Grant.ts"
 import { InstanceTokenReader } from "../access/InstanceTokens.ts"
 import { InstanceFeed } from "../instances/InstanceFeed.ts"
 import { LiveFeed } from "../live/LiveFeed.ts"
@@ -128,6 +127,8 @@ const start = (options: ServeOptions) =>
     const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes, allowSynchronousEvents: false })
     const upgrade = yield* NodeHttpServer.makeUpgradeHandler(Effect.succeed(sockets), app, { scope })
     const stopping = yield* Stopping
+    /** Answers to tokens that expire. A stream is closed then: its client connects again, and finds that it needs another token. */
+    const expiring = new Map<Http.ServerResponse, number>()
 
     const server = Http.createServer({
       headersTimeout: millisOf(limits.headersTimeout),
@@ -149,7 +150,11 @@ const start = (options: ServeOptions) =>
       } else if (pathOf(request.url ?? "") === "/rpc/socket") refuse(response, upgradeNeeded)
       else if (request.method === "OPTIONS" && access.isOfApplication(request)) response.writeHead(204).end()
       else if (!guide.answer(request, response) && !page.answer(request, response)) {
-        closeAtExpiry(grants.get(request), clock.currentTimeMillisUnsafe(), response)
+        const expiresAt = grants.get(request)?.expiresAt
+        if (expiresAt !== undefined) {
+          expiring.set(response, expiresAt)
+          response.once("close", () => expiring.delete(response))
+        }
         answer(request, response)
       }
     })
@@ -167,6 +172,8 @@ const start = (options: ServeOptions) =>
 
     const enforceLimits = Effect.sync(() => {
       requests.tick()
+      const now = clock.currentTimeMillisUnsafe()
+      for (const [response, expiresAt] of expiring) if (expiresAt <= now) response.destroy()
       for (const client of sockets.clients) if (client.bufferedAmount > unreadBytes) client.terminate()
     })
     yield* forkLoop("the limits of requests", Effect.delay(enforceLimits, "1 second"))
@@ -191,13 +198,6 @@ const start = (options: ServeOptions) =>
     const bound = (server.address() as AddressInfo).port
     return { host, port: bound, url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}` }
   })
-
-/** Closes the stream of a token that expires while it is open. The client connects again, and finds that it needs another token. */
-const closeAtExpiry = (grant: Grant | undefined, now: number, response: Http.ServerResponse) => {
-  if (grant?.expiresAt === undefined) return
-  const expiry = setTimeout(() => response.destroy(), grant.expiresAt - now)
-  response.once("close", () => clearTimeout(expiry))
-}
 
 /** A WebSocket whose client leaves more unread bytes than this is closed. */
 const unreadBytes = 8_000_000

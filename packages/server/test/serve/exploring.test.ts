@@ -130,7 +130,7 @@ describe("an event before it is sent", () => {
       const { client, url } = yield* shared
       yield* client.instances.start(start("previewed", "order"))
       const events = `${url}/api/v1/instances/order/previewed/events?dryRun=true`
-      const paid = yield* request(events, json({ _tag: "Pay", amount: 10, card: "4711" }))
+      const paid = yield* request(events, json({ _tag: "Pay", amount: 10, card: "pin-4711" }))
       assert.deepStrictEqual(JSON.parse(paid.text), {
         dryRun: true,
         outcome: "Goto",
@@ -141,7 +141,7 @@ describe("an event before it is sent", () => {
         timers: [],
         raises: [],
       })
-      const refused = yield* request(events, json({ _tag: "Pay", amount: 9, card: "4711" }))
+      const refused = yield* request(events, json({ _tag: "Pay", amount: 9, card: "pin-4711" }))
       assert.deepStrictEqual([refused.status, JSON.parse(refused.text).type], [409, "urn:detent:problem:TransitionRefused"])
       assert.include(JSON.parse(refused.text).detail, "covered does not hold")
       assert.strictEqual((yield* client.instances.get({ params: { machine: "order", id: "previewed" } })).sequence, 0)
@@ -229,7 +229,7 @@ describe("commands", () => {
       const { client, url } = yield* shared
       for (const id of ["o-1", "o-2"]) {
         yield* client.instances.start(start(id, "order"))
-        yield* client.instances.send(send(id, { _tag: "Pay", amount: 12, card: "4711" }, "order"))
+        yield* client.instances.send(send(id, { _tag: "Pay", amount: 12, card: "pin-4711" }, "order"))
       }
       const groups = Effect.map(read(`${url}/api/v1/commands/groups?status=failed`), ({ groups: all }) => all)
       const [group] = yield* Effect.repeat(groups, { until: ([first]) => first?.count === 2, schedule: Schedule.spaced("50 millis") })

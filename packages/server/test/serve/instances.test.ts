@@ -187,7 +187,7 @@ describe("instances over HTTP", () => {
       const E = Event({ Ask: {}, Forget: {}, Remind: { pin: Event.sensitive(Schema.String) } })
       const Ticket = Machine.make({ name: "ticket", state: S, event: E, initial: S.Open() })
         .on(S.Open, E.Ask, stay, ({ after }) => {
-          after("reminder", "1 hour", E.Remind({ pin: "4711" }))
+          after("reminder", "1 hour", E.Remind({ pin: "pin-4711" }))
           return stay
         })
         .on(S.Open, E.Forget, stay, ({ cancel }) => {

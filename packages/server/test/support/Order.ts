@@ -22,7 +22,7 @@ const effects = Slot.Effects({
 
 /** `strict`: the version that knows no notes, and holds instances that have some. */
 const define = (strict: boolean) => {
-  const base = Machine.make({ name: "order", state: S, event: E, effects, initial: S.Placed({ total: 10, card: "4711" }) })
+  const base = Machine.make({ name: "order", state: S, event: E, effects, initial: S.Placed({ total: 10, card: "pin-4711" }) })
     .on(
       S.Placed,
       E.Pay,

@@ -16,7 +16,7 @@ export const E = Event({
   Count: Event.reply({}, Schema.Int),
 })
 
-export const Tally = Machine.make({ name: "tally", state: S, event: E, initial: S.Open({ count: 0, pin: "4711" }) })
+export const Tally = Machine.make({ name: "tally", state: S, event: E, initial: S.Open({ count: 0, pin: "pin-4711" }) })
   .on(S.Open, E.Add, S.Open, ({ state, event }) =>
     event.by === 0 ? refuse("adding nothing is not an addition") : S.Open({ ...state, count: state.count + event.by }),
   )
