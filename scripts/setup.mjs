@@ -1,6 +1,6 @@
 /**
- * Installs the dependencies when they are missing or a manifest has changed since their installation, and builds the console when its
- * sources have changed, so that every npm script works on a bare clone. Runs on any Node from version 20, before anything is installed.
+ * Installs the dependencies when they are missing or a manifest has changed since their installation, and builds the console and the table of
+ * commands when their sources have changed, so that every npm script works on a bare clone. Runs on any Node from version 20, before anything is installed.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -17,13 +17,18 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== fingerprint()) {
   // npm install may change package-lock.json, so the fingerprint is computed afterwards.
   writeFileSync(stamp, fingerprint())
 }
-buildConsole()
+build("packages/console/build.mjs")
+build("packages/cli/build.mjs")
 
-/** Uses the Node that npm installed: the host's may be too old for the build. */
-function buildConsole() {
+/**
+ * Uses the Node that npm installed: the host's may be too old for the build.
+ *
+ * @param {string} script
+ */
+function build(script) {
   const node = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node")
-  const build = spawnSync(existsSync(node) ? node : process.execPath, [join(root, "packages/console/build.mjs")], { stdio: "inherit" })
-  if (build.status !== 0) process.exit(1)
+  const built = spawnSync(existsSync(node) ? node : process.execPath, [join(root, script)], { stdio: "inherit" })
+  if (built.status !== 0) process.exit(1)
 }
 
 function install() {

@@ -7,24 +7,23 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
-import { commandFiles } from "./commands.ts"
+import { loadCommand } from "./commands.ts"
 import { type Failure, failureOf } from "./Failure.ts"
-import type { GlobalValues, TableCommand, Values } from "./line/Command.ts"
+import type { Command, GlobalValues, Values } from "./line/Command.ts"
 import { ExitCode } from "./line/ExitCode.mjs"
 import { eraseLine, Output } from "./output/Output.ts"
 import { printable, printableJson } from "./output/Style.ts"
 
 /** Runs one command. Succeeds with its exit code. */
-export const execute = ({ name, module, serves }: TableCommand, values: Values & GlobalValues): Effect.Effect<number, unknown> =>
+export const execute = ({ name, serves }: Command, values: Values & GlobalValues): Effect.Effect<number, unknown> =>
   Effect.gen(function* () {
-    const file = yield* Effect.promise(async () => commandFiles[module]?.())
-    const command = file?.commands.find(({ declared }) => declared.name === name)
+    const command = yield* Effect.promise(() => loadCommand(name))
     if (command === undefined) return yield* Effect.die(new Error(`the table of commands is not current: there is no code for ${name}`))
     return (yield* command.run(values)) ?? ExitCode.ok
   }).pipe(Effect.provide(environment(values, serves === true)))
 
 /** Writes the error of a failed command to stderr. Returns the exit code. */
-export const concluded = (exit: Exit.Exit<number, unknown>, { serves }: TableCommand, { json }: GlobalValues): number => {
+export const concluded = (exit: Exit.Exit<number, unknown>, { serves }: Command, { json }: GlobalValues): number => {
   if (Exit.isSuccess(exit)) return exit.value
   const failure = failureOf(exit.cause)
   if (failure.tag === "Interrupted") return serves ? ExitCode.ok : ExitCode.interrupted
@@ -32,7 +31,7 @@ export const concluded = (exit: Exit.Exit<number, unknown>, { serves }: TableCom
   return failure.exitCode
 }
 
-export const main = (command: TableCommand, values: Values & GlobalValues): void => {
+export const main = (command: Command, values: Values & GlobalValues): void => {
   const fiber = Effect.runFork(execute(command, values))
 
   let isInterrupted = false

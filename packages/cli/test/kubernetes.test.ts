@@ -5,7 +5,7 @@ import * as Yaml from "effect/encoding/Yaml"
 import { describe, expect, it } from "vitest"
 import { globalOptions } from "../src/line/options.mjs"
 import { parseLine } from "../src/line/parse.mjs"
-import table from "../src/line/table.json" with { type: "json" }
+import { commands, nouns } from "../src/line/table.mjs"
 
 const folder = join(import.meta.dirname, "../../../kubernetes")
 
@@ -42,7 +42,7 @@ describe("the Kubernetes manifests", () => {
   it("start a command with options that it has", () => {
     expect(texts(container["command"])).toEqual(["detent"])
     const [name, ...options] = args
-    const command = table.commands.find((one) => one.name === name)
+    const command = commands.find((one) => one.name === name)
     expect(command?.name).toBe("serve")
     const known = new Set([...(command?.options ?? []), ...globalOptions].map((option) => option.name))
     for (const option of options) expect(known, option).toContain(/^--([a-z-]+)=/.exec(option)?.[1])
@@ -61,7 +61,7 @@ describe("the Kubernetes manifests", () => {
   })
 
   it("set variables that the command reads, and secrets from a Secret only", () => {
-    const documented = JSON.stringify([table, globalOptions])
+    const documented = JSON.stringify([nouns, commands, globalOptions])
     const names = environment.map((variable) => String(variable["name"]))
     const own = names.filter((name) => name.startsWith("DETENT_"))
     expect(own.toSorted()).toEqual(["DETENT_CLUSTER_TOKEN", "DETENT_DATA", "DETENT_DATABASE_URL", "DETENT_TOKEN"])

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
-import type { TableCommand } from "../src/line/Command.ts"
+import type { Command } from "../src/line/Command.ts"
 import { commands as declared } from "../src/line/table.mjs"
 
 interface Schema {
@@ -179,10 +179,9 @@ const onlyCommands: Readonly<Record<string, string>> = {
 
 const operations = Object.values(api.paths).flatMap((path) => Object.values(path))
 
-const commands = new Map<string, TableCommand>(declared.map((command) => [command.name, command]))
+const commands = new Map<string, Command>(declared.map((command) => [command.name, command]))
 
-const wordsOf = ({ arguments: given, options }: TableCommand): ReadonlySet<string> =>
-  new Set([...given, ...options].map(({ name }) => name))
+const wordsOf = ({ arguments: given, options }: Command): ReadonlySet<string> => new Set([...given, ...options].map(({ name }) => name))
 
 const resolved = (schema: Schema): Schema => {
   const name = schema.$ref?.split("/").at(-1)

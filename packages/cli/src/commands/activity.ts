@@ -16,7 +16,7 @@ import { Output } from "../output/Output.ts"
 import { knowledge } from "../workspace/Opening.ts"
 import { telemetry } from "../workspace/Telemetry.ts"
 
-const activity = command(
+export default command(
   {
     name: "activity",
     summary: "run one activity and exit; started by a job runner or Cloud Tasks",
@@ -78,5 +78,3 @@ const inputOf = (text: string | undefined): Effect.Effect<unknown, WrongUsage> =
         Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))(text),
         () => new WrongUsage({ problem: "the input is not JSON", nextStep: "see `detent activity --help` for an example" }),
       )
-
-export const commands = [activity]

@@ -4,7 +4,7 @@ import { command } from "../line/Command.ts"
 import { completions as scriptFor } from "../line/completions.mjs"
 import { Output } from "../output/Output.ts"
 
-const completions = command(
+export default command(
   {
     name: "completions",
     summary: "the completion script of a shell",
@@ -17,5 +17,3 @@ const completions = command(
   },
   ({ shell }) => Effect.flatMap(Output, ({ write }) => write(scriptFor(shell))),
 )
-
-export const commands = [completions]

@@ -35,7 +35,7 @@ const packageSource = (packages: string | undefined) =>
     return { _tag: "Clone", root: fileURLToPath(new URL("../../../../", import.meta.url)) } satisfies PackageSource
   })
 
-const init = command(
+export default command(
   {
     name: "init",
     summary: "create a project",
@@ -190,5 +190,3 @@ const data: Readonly<Record<Template, (folder: string) => Promise<void>>> = {
 
 /** The test files of the corpus are of no use in a project. */
 const unwanted = new Set(["README.md", "expected.jsonl"])
-
-export const commands = [init]

@@ -44,7 +44,7 @@ const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string =
   return `${about}${graph}. Read with ${looking.join(", ")}; ${allowed}.`
 }
 
-const mcp = command(
+export default command(
   {
     name: "mcp",
     serves: true,
@@ -107,5 +107,3 @@ const inputEnded = Effect.callback<void>((resume) => {
   process.stdin.once("end", () => resume(Effect.void))
   process.stdin.once("close", () => resume(Effect.void))
 })
-
-export const commands = [mcp]

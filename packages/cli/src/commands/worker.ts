@@ -13,7 +13,7 @@ import { type Place, placeText, workingOnAll } from "../workspace/Opening.ts"
 import { telemetry } from "../workspace/Telemetry.ts"
 import { clusterOf, clusterOptions } from "./shared.ts"
 
-const worker = command(
+export default command(
   {
     name: "worker",
     serves: true,
@@ -78,5 +78,3 @@ const failedHere = Effect.map(Metric.snapshot, (metrics) => {
   const counter = metrics.find(({ id }) => id === "detent_commands_failed_total")
   return counter?.type === "Counter" ? Number(counter.state.count) : 0
 })
-
-export const commands = [worker]

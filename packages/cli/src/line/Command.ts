@@ -1,6 +1,6 @@
 /**
  * A command with its arguments, options, help and code. The types of its input follow from its declaration; parsing, help and
- * completions read the same declarations from `table.json`, which a test keeps current.
+ * completions read the same declarations from `table.json`, which `build.mjs` makes of them.
  */
 import type * as Effect from "effect/Effect"
 import type { Output } from "../output/Output.ts"
@@ -61,11 +61,6 @@ export interface Noun {
   readonly system?: "knowledge" | "uploads"
 }
 
-/** A command of the table, with the name of the file in `commands` that has its code. */
-export interface TableCommand extends Command {
-  readonly module: string
-}
-
 /** The parsed values of a command line, by name. */
 export type Values = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
@@ -76,7 +71,7 @@ export interface Misspelt {
 }
 
 export type Line =
-  | { readonly _tag: "Run"; readonly command: TableCommand; readonly values: Values }
+  | { readonly _tag: "Run"; readonly command: Command; readonly values: Values }
   | { readonly _tag: "Help"; readonly topic: ReadonlyArray<string> }
   | { readonly _tag: "Version" }
   | {

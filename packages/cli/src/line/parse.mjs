@@ -3,7 +3,7 @@ import { parseArgs } from "node:util"
 import { globalOptions } from "./options.mjs"
 import { commands, nouns } from "./table.mjs"
 
-/** @typedef {import("./Command.ts").TableCommand} TableCommand */
+/** @typedef {import("./Command.ts").Command} Command */
 /** @typedef {import("./Command.ts").Option} Option */
 /** @typedef {import("./Command.ts").Line} Line */
 
@@ -31,7 +31,7 @@ export function parseLine(words) {
 }
 
 /**
- * @param {TableCommand} command
+ * @param {Command} command
  * @param {ReadonlyArray<string>} words
  * @returns {Line}
  */

@@ -1,12 +1,10 @@
-import { join } from "node:path"
 import { expect, it } from "@effect/vitest"
 import { makeTable } from "../../src/commands.ts"
+import { commands, nouns } from "../../src/line/table.mjs"
 
-const file = join(import.meta.dirname, "../../src/line/table.json")
-
-it("the table that help and completions read is current (npx vitest run packages/cli/test/line/table -u renews it)", async () => {
+it("the table that help and completions read is current (node packages/cli/build.mjs --always builds it)", async () => {
   const table = await makeTable()
-  await expect(`${JSON.stringify(table, undefined, 2)}\n`).toMatchFileSnapshot(file)
+  expect(JSON.parse(JSON.stringify(table))).toEqual({ nouns, commands })
   const names = table.commands.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
 })

@@ -1,0 +1,45 @@
+import { isFactCursor } from "@detent/knowledge"
+import * as Effect from "effect/Effect"
+import { WrongUsage } from "../../Failure.ts"
+import { notACursor } from "../../workspace/Cursor.ts"
+import { paging } from "../shared.ts"
+
+export const versionOption = {
+  name: "version",
+  kind: "text",
+  value: "VERSION",
+  summary: "a version, as `detent graph versions` shows it. Default: the current version",
+} as const
+
+export const namespace = {
+  name: "namespace",
+  kind: "text",
+  value: "NAME",
+  summary: "the graph; not needed where there is only one",
+} as const
+
+/** The options of a page of facts or entities. */
+export const pageOptions = [namespace, versionOption, ...paging] as const
+
+/** The cursor of a page as text for `--after`. */
+export const cursorOf = (place: string): string => Buffer.from(place).toString("base64url")
+
+export const placeOf = (text: string | undefined): Effect.Effect<{ readonly after?: string }, WrongUsage> => {
+  if (text === undefined) return Effect.succeed({})
+  const after = Buffer.from(text, "base64url").toString("utf8")
+  return isFactCursor(after) ? Effect.succeed({ after }) : Effect.fail(notACursor(text))
+}
+
+/** The text of a value, or the label of an entity. */
+export const objectText = (fact: { readonly object: string; readonly objectLabel?: string }): string => fact.objectLabel ?? fact.object
+
+/** Refuses a name, whose entity may be one of several. */
+export const entityIri = (entity: string): Effect.Effect<string, WrongUsage> =>
+  /^[a-z][a-z0-9+.-]*:\S+$/i.test(entity)
+    ? Effect.succeed(entity)
+    : Effect.fail(
+        new WrongUsage({
+          problem: `${JSON.stringify(entity)} is not the IRI of an entity`,
+          nextStep: `find it with: detent graph entities ${JSON.stringify(entity)}`,
+        }),
+      )

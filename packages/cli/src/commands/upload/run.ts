@@ -1,0 +1,105 @@
+import { createReadStream, openAsBlob, statSync } from "node:fs"
+import { basename } from "node:path"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
+import * as operations from "@detent/workspace/operations/uploads"
+import { optional } from "@detent/workspace/optional"
+import * as NodeStream from "@effect/platform-node/NodeStream"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { NothingFound, WrongUsage } from "../../Failure.ts"
+import { command } from "../../line/Command.ts"
+import { checkKey, headersOf } from "../../workspace/Changing.ts"
+import { uploads as opening } from "../../workspace/Opening.ts"
+import { neededServer, type RunningServer, runningServerWith } from "../../workspace/Server.ts"
+import { keyOption } from "../shared.ts"
+import { followOnServer, workOn } from "./following.ts"
+
+const { working } = opening
+
+export default command(
+  {
+    name: "upload run",
+    summary: "upload a file of items (JSON, JSON lines, also gzip)",
+    detail:
+      "Valid items are stored, invalid items are refused with their reason. After a stop or kill, `detent upload retry` resumes it.\n" +
+      "The kind of its items is an upload that detent.config.ts defines: `detent upload kinds` lists them. Without a configuration, it is\n" +
+      "Items: objects with an id.",
+    arguments: [{ name: "file", summary: "a local file", complete: "file" }],
+    options: [
+      { name: "kind", kind: "text", value: "NAME", summary: "the kind of its items. Default: the first upload of the configuration" },
+      { name: "force", kind: "flag", summary: "upload even if the same file was uploaded before" },
+      { name: "md5", kind: "text", value: "HEX", summary: "the MD5 that the file must have; a damaged file is refused" },
+      keyOption,
+      { name: "detach", kind: "flag", summary: "start the upload on the running server of this workspace, and do not follow it" },
+    ],
+    examples: [
+      { line: "detent upload run items.json", says: "exits with 5 if some items were refused" },
+      { line: "detent upload run items.jsonl.gz --force --json", says: "uploads the file again, with progress as JSON lines" },
+      { line: "detent upload run products.json --kind Products", says: "items of an upload that detent.config.ts defines" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      yield* checkKey(input.key)
+      yield* checkMd5(input.md5)
+      yield* isFile(input.file)
+      const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
+      if (server !== undefined) return yield* followOnServer(input, yield* sendToServer(server, input))
+      return yield* Effect.gen(function* () {
+        const { batchId } = yield* startHere(input)
+        return yield* workOn(input, batchId)
+      }).pipe(Effect.provide(working(input)))
+    }),
+)
+
+const checkMd5 = (md5: string | undefined): Effect.Effect<void, WrongUsage> =>
+  md5 === undefined || /^[0-9a-fA-F]{32}$/.test(md5)
+    ? Effect.void
+    : Effect.fail(
+        new WrongUsage({ problem: `--md5 ${md5} is not an MD5`, nextStep: "it has 32 hexadecimal digits, as md5sum prints them" }),
+      )
+
+const isFile = (file: string): Effect.Effect<void, NothingFound | WrongUsage> =>
+  Effect.suspend((): Effect.Effect<void, NothingFound | WrongUsage> => {
+    if (isBucketLocation(file)) {
+      const nextStep = "copy it to this machine first, and name the copy"
+      return Effect.fail(new WrongUsage({ problem: `only local files can be uploaded, and ${file} is not one`, nextStep }))
+    }
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found !== undefined && !found.isDirectory()) return Effect.void
+    const nextStep = found === undefined ? "name a file of items" : "it is a folder: name a file of items"
+    return Effect.fail(new NothingFound({ what: `file ${file}`, nextStep }))
+  })
+
+interface SentFile {
+  readonly file: string
+  readonly force: boolean
+  readonly kind: string | undefined
+  readonly md5: string | undefined
+  readonly key: string | undefined
+}
+
+/** With a key, the upload keeps a copy of the file, as a server does: another file with the same key is then refused. */
+const startHere = ({ file, force, kind, md5, key }: SentFile) => {
+  if (key === undefined) return operations.start(file, { force, kind, md5 })
+  const content = NodeStream.fromReadable<Uint8Array, WrongUsage>({
+    evaluate: () => createReadStream(file),
+    onError: (cause) => new WrongUsage({ problem: `${file} cannot be read: ${String(cause)}`, nextStep: "correct it and start again" }),
+  })
+  return operations.receive({ fileName: basename(file), content }, { key, force, kind, md5 })
+}
+
+const Accepted = Schema.Struct({ batchId: Schema.String })
+
+const sendToServer = (server: RunningServer, { file, force, kind, md5, key }: SentFile) =>
+  Effect.gen(function* () {
+    const blob = yield* Effect.tryPromise({
+      try: () => openAsBlob(file),
+      catch: () => new NothingFound({ what: `file ${file}`, nextStep: "name a file of items" }),
+    })
+    const form = new FormData()
+    form.append("file", blob, basename(file))
+    const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind, md5 }) }).toString()
+    const answer = yield* server.post(`/api/v1/uploads${query === "" ? "" : `?${query}`}`, { form }, headersOf(key))
+    return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
+  })
