@@ -63,7 +63,7 @@ describe("a batch from the command line", () => {
     assert.match(held.out, /^quarantined +1 statement$/m)
     const show = /detent (batch show \S+ --quarantine --data works-home)/.exec(held.err)?.[1] ?? ""
     const shown = await detent(...show.split(" "))
-    assert.match(shown.out, /Ada-Sol\S* +\S+bornIn +\S*Mirova\S* +More than 1 values +\S+after\/people\.txt/)
+    assert.match(shown.out, /graph:works\/\w+ +\S+bornIn +\S+ +More than 1 values +\S+after\/people\.txt +Ada Sol was born in Mirova/)
     const [listed] = JSON.parse((await detent(...show.split(" "), "--json")).out).quarantined
     assert.strictEqual(listed.message, "More than 1 values")
     const { out } = await detent(
@@ -85,7 +85,7 @@ describe("a batch from the command line", () => {
     const setting = ["--ontology", "ontology.ttl", "--examples", "examples.jsonl", "--shapes", "years.ttl", "--namespace", "old"]
     const runWith = (policy: string) => detent("batch", "run", "old", ...setting, "--data", "old-home", "--validation", policy)
     const listing = /detent (batch show \S+ --quarantine --data old-home)/
-    const violation = /Halcyon-Works\S* +\S+foundingYear +1702 +.+ \S+old\/works\.txt/
+    const violation = /graph:old\/\w+ +\S+foundingYear +1702 +.+ \S+old\/works\.txt +Halcyon Works was founded in 1702/
     const failed = await runWith("fail")
     assert.strictEqual(failed.code, 1)
     assert.include(failed.err, "correct the documents or the shapes, then start the same `detent batch run` again")

@@ -99,7 +99,6 @@ describe("a workspace that is copied", () => {
           "detent.request_keys",
           "detent.upload_batches",
           "detent.upload_entries",
-          "detent.items",
           "detent.upload_items",
           "detent.batch_documents",
           "detent.extraction_runs",

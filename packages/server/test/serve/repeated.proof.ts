@@ -47,7 +47,7 @@ const mortal = (...more: ReadonlyArray<string>) =>
           const sending = yield* Effect.forkChild(send(request))
           first.push(sending)
           while (!existsSync(join(data, `stopped-die-${request.key}`))) {
-            assert.isUndefined(sending.pollUnsafe(), `${request.path} was answered`)
+            assert.isUndefined(sending.pollUnsafe(), `${request.path} was answered: ${JSON.stringify(sending.pollUnsafe())}`)
             yield* Effect.sleep("10 millis")
           }
         }
@@ -142,7 +142,7 @@ describe("a request whose server was killed before its answer", () => {
       const at = `/api/v1/batch/${batch.batchId}`
       const good = { id: 8863, type: "story", by: "dhouston", time: 1175714200, title: "a file in the cloud" }
       const form = new FormData()
-      form.append("file", new Blob([JSON.stringify([good, { id: 8864 }])], { type: "application/json" }), "items.json")
+      form.append("file", new Blob([JSON.stringify([good, { type: "story" }])], { type: "application/json" }), "items.json")
       const { body: upload } = yield* ask("/api/v1/uploads", { method: "POST", body: form })
       const where = `/api/v1/uploads/${upload.batchId}`
       const isResting = (status: { readonly isResting: boolean }) => status.isResting

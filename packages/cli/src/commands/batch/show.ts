@@ -144,6 +144,8 @@ const findingColumns: ReadonlyArray<Column<(Validation["quarantined"] | Validati
   { title: "VALUE", of: ({ value }) => value ?? "" },
   { title: "REASON", of: ({ message }) => message },
   { title: "DOCUMENT", of: ({ documents }) => documents.join(", ") },
+  // The IRI of an entity does not name it; the sentence does.
+  { title: "QUOTE", of: ({ quotes: [quote = ""] }) => quote },
 ]
 
 /** `2 violations were not quarantined; the batch added the statements to the graph:`. */
