@@ -22,6 +22,7 @@ const needs = {
   eventlog: ["store"],
   entity: ["machine"],
   processes: ["machine"],
+  tables: ["machine"],
   blobs: ["machine"],
   knowledge: ["durable", "eventlog", "blobs", "processes"],
   uploads: ["entity", "durable", "blobs", "processes"],

@@ -13,6 +13,7 @@ const packages = [
   "xstate",
   "entity",
   "processes",
+  "tables",
   "uploads",
   "knowledge",
   "workspace",

@@ -1,0 +1,20 @@
+/** Reads tables row by row: CSV, TSV, XLSX, JSON and JSON lines, plain or packed. */
+export { fileProblem } from "./bytes/FileBytes.ts"
+export { type Inspection, inspectTable } from "./inspect/inspectTable.ts"
+export { deepestNesting } from "./json/JsonSplitter.ts"
+export { behind, columnName, type Position, type Row, RowProblem } from "./Row.ts"
+export { openRows, type Rows, type RowsOptions } from "./Rows.ts"
+export { type OpenTableOptions, openTable, rowValues, type Table } from "./Table.ts"
+export { type FileStamp, localFile, memoryFile, type OpenedFile, openLocalFile, openMemory, stampOf, type TableFile } from "./TableFile.ts"
+export { Compression, Encoding, Format, formatText, TableFormat, TableOptions } from "./TableFormat.ts"
+export { defaultTableLimits, type TableLimits } from "./TableLimits.ts"
+export {
+  FileInvalid,
+  FileTooLarge,
+  FileUnreadable,
+  isTableProblem,
+  Place,
+  placeText,
+  type TableProblem,
+  UnsupportedContentType,
+} from "./TableProblem.ts"
