@@ -1,7 +1,6 @@
 /** `detent completions`. A shell runs it at every start, so `bin/command.mjs` writes the script itself, without loading Effect. */
 import * as Effect from "effect/Effect"
 import { command } from "../line/Command.ts"
-import { completions as scriptFor } from "../line/completions.mjs"
 import { Output } from "../output/Output.ts"
 
 export default command(
@@ -15,5 +14,10 @@ export default command(
       { line: "detent completions fish > ~/.config/fish/completions/detent.fish", says: "once" },
     ],
   },
-  ({ shell }) => Effect.flatMap(Output, ({ write }) => write(scriptFor(shell))),
+  ({ shell }) =>
+    Effect.gen(function* () {
+      // The scripts are made from the table of all commands, this one among them: they are loaded when they are asked for.
+      const { completions } = yield* Effect.promise(() => import("../line/completions.mjs"))
+      yield* (yield* Output).write(completions(shell))
+    }),
 )
