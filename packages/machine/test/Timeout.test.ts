@@ -127,6 +127,83 @@ describe("timeouts", () => {
     }),
   )
 
+  describe("that end at a date of the state", () => {
+    const D = State({ Active: { renewsAt: Schema.Number, periods: Schema.Number }, Ended: {} })
+    const V = Event({ Move: { renewsAt: Schema.Number }, Ping: {} })
+    const day = 24 * 60 * 60 * 1000
+    const Renewing = Machine.make({ name: "subscription", state: D, event: V, initial: D.Active })
+      .timeout(D.Active, { until: ({ renewsAt }) => renewsAt }, D.Active, ({ state }) =>
+        D.Active({ renewsAt: state.renewsAt + 30 * day, periods: state.periods + 1 }),
+      )
+      .on(D.Active, V.Move, D.Active)
+      .on(D.Active, V.Ping, stay)
+    const periods = <S>(actor: { readonly state: Effect.Effect<S> }, time: Duration.Input) =>
+      Effect.andThen(
+        TestClock.adjust(time),
+        Effect.map(actor.state, (state) => (state as unknown as { readonly periods: number }).periods),
+      )
+
+    it.effect("are due at the date, again at the date that they set, and once at a date that stays", () =>
+      Effect.gen(function* () {
+        const actor = yield* spawn(Renewing, { renewsAt: 14 * day, periods: 0 })
+        expect(yield* periods(actor, 14 * day - 1)).toBe(0)
+        expect(yield* periods(actor, 1)).toBe(1)
+        yield* actor.send(V.Ping())
+        expect(yield* periods(actor, 30 * day - 1)).toBe(1)
+        expect(yield* periods(actor, 1)).toBe(2)
+        const once = Machine.make({ name: "reminder", state: D, event: V, initial: D.Active })
+          .timeout(D.Active, { until: ({ renewsAt }) => renewsAt }, D.Active, ({ state }) =>
+            D.Active.derive(state, { periods: state.periods + 1 }),
+          )
+          .on(D.Active, V.Ping, stay)
+        const reminded = yield* spawn(once, { renewsAt: 0, periods: 0 })
+        expect(yield* periods(reminded, 1)).toBe(1)
+        yield* reminded.send(V.Ping())
+        expect(yield* periods(reminded, 100 * day)).toBe(1)
+      }),
+    )
+
+    it.effect("move with the date, in both directions, and end with a date of Infinity", () =>
+      Effect.gen(function* () {
+        const actor = yield* spawn(Renewing, { renewsAt: 14 * day, periods: 0 })
+        yield* actor.send(V.Move({ renewsAt: 20 * day }))
+        expect(yield* periods(actor, 19 * day)).toBe(0)
+        yield* actor.send(V.Move({ renewsAt: 19 * day }))
+        expect(yield* periods(actor, 0)).toBe(1)
+        yield* actor.send(V.Move({ renewsAt: Number.POSITIVE_INFINITY }))
+        expect(yield* periods(actor, 1000 * day)).toBe(1)
+      }),
+    )
+
+    it("take a DateTime and a text with its zone, and refuse what is no date", () => {
+      const dueIn = (date: unknown) =>
+        Machine.begin(
+          Machine.make({ name: "call", state: S, event: E, initial: waiting }).timeout(S.Waiting, { until: () => date as Date }, S.Late),
+          waiting,
+          1000,
+        )
+      expect(dueIn("1970-01-01T00:00:02Z")).toMatchObject({ timers: [{ name: "timeout", millis: 1000 }] })
+      expect(dueIn({ epochMilliseconds: 5000 })).toMatchObject({ timers: [{ millis: 4000 }] })
+      for (const [date, problem] of [
+        ["2027-01-31", /has no zone; write it as in 2027-01-31T09:00:00Z/],
+        ["soonZ", /no date: soonZ; return milliseconds since 1970/],
+        [new Date("never"), /no date: Invalid Date/],
+        [Number.NaN, /no date: NaN/],
+        [undefined, /no date: undefined/],
+      ] as const)
+        expect(dueIn(date)).toMatchObject({ _tag: "Refused", error: { message: expect.stringMatching(problem) } })
+      expect(() => base.timeout(S.Waiting, { until: () => 0 }, S.Late, { idle: true })).toThrow(
+        "machine call: timeout timeout ends at a date and is idle; leave out idle",
+      )
+    })
+
+    it("a function gets the recorded time too", () => {
+      const machine = base.timeout(S.Waiting, (_, at) => (at > 500 ? "1 second" : "2 seconds"), S.Late)
+      expect(Machine.begin(machine, waiting, 1000)).toMatchObject({ timers: [{ millis: 1000 }] })
+      expect(Machine.begin(machine, waiting, 100)).toMatchObject({ timers: [{ millis: 2000 }] })
+    })
+  })
+
   it.effect("145 a duration of Infinity is not a timer; an idle one that becomes infinite ends", () =>
     Effect.gen(function* () {
       const never = yield* spawn(base.timeout(S.Waiting, Number.POSITIVE_INFINITY, S.Late))

@@ -124,7 +124,7 @@ export class Exploration {
   #tryDuration(edge: ObservedEdge, state: Tagged, event: Tagged, reached: boolean) {
     const timeout = this.#observed.compiled.nodes.get(state._tag)?.timeouts.get(edge.event.slice(1, -1))
     try {
-      timeout?.millis(state)
+      timeout?.millis(state, 0)
     } catch (cause) {
       this.#throws("duration", cause, { state, event }, reached)
     }

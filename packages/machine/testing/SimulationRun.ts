@@ -56,7 +56,7 @@ export class SimulationRun {
     this.#start = beginTrace(machine, id, beginning.state, at)
     this.visited.push(...beginning.through, beginning.state)
     this.requests.push(...beginning.requests)
-    this.#enter(beginning.sends, 0)
+    this.#enter(beginning.state, beginning.sends, 0)
     if (this.ended === undefined) this.#timers.delay(beginning.delays, at)
   }
 
@@ -135,21 +135,22 @@ export class SimulationRun {
     this.requests.push(...decision.requests)
     this.#traced.push(traceStep(this.#machine, this.decisions.length, decision, this.now))
     const moves = decision._tag === "Goto" || decision.state._tag !== this.state._tag
+    const before = this.state
     this.state = decision.state
     if (moves) this.visited.push(...decision.through, decision.state)
     else this.visited[this.visited.length - 1] = decision.state
-    if (decision._tag === "Goto") this.#enter(decision.sends, decision.kept ?? 0)
+    if (decision._tag === "Goto") this.#enter(before, decision.sends, decision.kept ?? 0)
     else if (decision._tag === "Stop") this.#end("stopped", decision.reason)
     else {
-      this.#timed(() => this.#timers.stay(this.#node, this.state, this.now))
+      this.#timed(() => this.#timers.stay(this.#node, before, this.state, this.now))
       this.#waiting.raise(decision.sends)
     }
     if (this.ended === undefined) this.#timers.delay(decision.delays, this.now)
   }
 
-  #enter(sends: ReadonlyArray<Tagged>, kept: number) {
+  #enter(before: Tagged, sends: ReadonlyArray<Tagged>, kept: number) {
     if (this.#node.final) return this.#end("final", `${this.state._tag} is a final state`)
-    this.#timed(() => this.#timers.enter(this.#node, this.state, this.now, kept))
+    this.#timed(() => this.#timers.enter(this.#node, before, this.state, this.now, kept))
     this.#waiting.unshift(this.postponed)
     this.#waiting.raise(sends)
     this.postponed = []

@@ -19,16 +19,16 @@ export class VirtualTimers {
    * A state was entered. Starts its timers and those of the groups entered with it; delayed events and timers of the `kept` groups
    * continue; all others end.
    */
-  enter(node: Node, state: Tagged, now: number, kept: number) {
+  enter(node: Node, before: Tagged, state: Tagged, now: number, kept: number) {
     const groups = node.groups.slice(0, kept)
     this.#timers = this.#timers.filter(({ name, event }) => event !== undefined || groups.some((group) => isTimerOf(group, name)))
-    this.#arm(timersOnEnter(node, state, now, kept), now)
+    this.#arm(timersOnEnter(node, state, now, kept, before), now)
   }
 
-  /** An event was handled without leaving the state: idle timers restart. */
-  stay(node: Node, state: Tagged, now: number) {
-    if (!node.hasIdleTimeout) return
-    this.#arm(timersOnStay(node, state, now), now)
+  /** An event was handled without leaving the state: idle timers restart, and those whose date has changed. */
+  stay(node: Node, before: Tagged, state: Tagged, now: number) {
+    if (!node.mayRestartTimeout) return
+    this.#arm(timersOnStay(node, before, state, now), now)
   }
 
   #arm(requests: ReadonlyArray<TimerRequest>, now: number) {

@@ -322,8 +322,9 @@ const runHooks: Hooks = {
     run(frame, "enter", node.enter, node.tag, state, other)
   },
   timers: (frame, node, state, entered, kept) => {
-    if (entered ? node.timeouts.size > 0 : node.hasIdleTimeout) {
-      frame.timers = entered ? timersOnEnter(node, state, frame.at, kept) : timersOnStay(node, state, frame.at)
+    if (entered ? node.timeouts.size > 0 : node.mayRestartTimeout) {
+      const before = frame.state
+      frame.timers = entered ? timersOnEnter(node, state, frame.at, kept, before) : timersOnStay(node, before, state, frame.at)
     }
   },
 }

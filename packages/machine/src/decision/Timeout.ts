@@ -41,8 +41,42 @@ export const durationMillis = (duration: Duration.Input): number => {
   return millis
 }
 
+/**
+ * When a timeout ends: after a time, or at a date. Of a date, `until` returns milliseconds since 1970, a `Date`, a `DateTime` of Effect or
+ * an ISO 8601 text with its zone; `Infinity` never comes. The deadline follows the date when an event changes it.
+ */
+export type TimeoutEnd<S> =
+  | Duration.Input
+  | ((state: S, at: number) => Duration.Input)
+  | { readonly until: (state: S) => number | string | Date | { readonly epochMilliseconds: number } }
+
+export const endsAtDate = <S>(end: TimeoutEnd<S>): end is Extract<TimeoutEnd<S>, { readonly until: unknown }> =>
+  typeof end === "object" && end !== null && "until" in end
+
+const zoned = /(?:Z|[+-][0-9]{2}:?[0-9]{2})$/
+
+/** A date in milliseconds since 1970; `Infinity` for one that never comes. Throws where it is none. */
+export const dateMillis = (date: number | string | Date | { readonly epochMilliseconds: number }): number => {
+  if (typeof date === "string" && !zoned.test(date)) {
+    throw new RangeError(`a date of ${JSON.stringify(date)} has no zone; write it as in 2027-01-31T09:00:00Z`)
+  }
+  // A Date cannot hold Infinity.
+  if (typeof date === "number" && !Number.isNaN(date)) return date
+  const millis = typeof date === "object" && date !== null && "epochMilliseconds" in date ? date.epochMilliseconds : Number(new Date(date))
+  if (!Number.isFinite(millis)) throw new RangeError(`no date: ${String(date)}; return milliseconds since 1970, a Date or an ISO 8601 text`)
+  return millis
+}
+
+interface Timer {
+  readonly name: string
+  readonly idle: boolean
+  readonly millis: (state: never, at: number) => number
+  /** The date it ends at, of a timer that ends at a date. */
+  readonly until: ((state: never) => number) | undefined
+}
+
 interface Timed {
-  readonly timers: ReadonlyMap<string, { readonly name: string; readonly idle: boolean; readonly millis: (state: never) => number }>
+  readonly timers: ReadonlyMap<string, Timer>
 }
 
 /** A state with the groups around it, the outermost first. */
@@ -51,31 +85,39 @@ interface TimedState extends Timed {
 }
 
 /**
- * The timers to set when a state is entered: all timers of the state and of the groups entered with it, and the idle timers of the
- * `kept` outermost groups, which last: these restart. A timer that would start and is never due is left out. Throws where a timer
- * would be due after {@link latestDue}.
+ * The timers to set when a state is entered: all timers of the state and of the groups entered with it, and of the `kept` outermost
+ * groups, which last, those that restart: idle ones, and those whose date is another than in the state before. A timer that would start
+ * and is never due is left out. Throws where a timer would be due after {@link latestDue}.
  */
-export const timersOnEnter = <S>({ timers, groups }: TimedState, state: S, at: number, kept = 0): ReadonlyArray<TimerRequest> => {
+export const timersOnEnter = <S>(
+  { timers, groups }: TimedState,
+  state: S,
+  at: number,
+  kept = 0,
+  before: S = state,
+): ReadonlyArray<TimerRequest> => {
   const entered =
     groups.length === 0 ? [...timers.values()] : [...groups.slice(kept), { timers }].flatMap((one) => [...one.timers.values()])
   const begun = timersOf(entered, state, at).filter(({ millis }) => millis !== Number.POSITIVE_INFINITY)
-  return kept === 0 ? begun : [...timersOf(idleOf(groups.slice(0, kept)), state, at), ...begun]
+  return kept === 0 ? begun : [...timersOf(restarting(groups.slice(0, kept), before, state), state, at), ...begun]
 }
 
-/** The idle timers of a state that lasts, and of the groups around it: they restart. `Infinity` cancels the running one. */
-export const timersOnStay = <S>(node: TimedState, state: S, at: number): ReadonlyArray<TimerRequest> =>
-  timersOf(idleOf([...node.groups, node]), state, at)
+/**
+ * The timers that restart when an event was handled in a state that lasts, with those of the groups around it: idle ones, and those
+ * whose date has changed. `Infinity` cancels the running one.
+ */
+export const timersOnStay = <S>(node: TimedState, before: S, state: S, at: number): ReadonlyArray<TimerRequest> =>
+  timersOf(restarting([...node.groups, node], before, state), state, at)
 
-const idleOf = (timed: ReadonlyArray<Timed>) => timed.flatMap(({ timers }) => [...timers.values()].filter(({ idle }) => idle))
+const restarting = (timed: ReadonlyArray<Timed>, before: unknown, state: unknown) =>
+  timed.flatMap(({ timers }) =>
+    [...timers.values()].filter(({ idle, until }) => idle || (until !== undefined && until(before as never) !== until(state as never))),
+  )
 
-const timersOf = (
-  timers: ReadonlyArray<{ readonly name: string; readonly millis: (state: never) => number }>,
-  state: unknown,
-  at: number,
-): ReadonlyArray<TimerRequest> =>
+const timersOf = (timers: ReadonlyArray<Timer>, state: unknown, at: number): ReadonlyArray<TimerRequest> =>
   timers.map(({ name, millis: millisOf }) => {
     // A deadline that has passed is due immediately.
-    const millis = Math.max(0, millisOf(state as never))
+    const millis = Math.max(0, millisOf(state as never, at))
     if (Number.isFinite(millis) && at + millis > latestDue) {
       throw new RangeError(`timeout ${name} would be due after the year 9999; use Infinity for one that never is`)
     }

@@ -2,8 +2,8 @@
  * The run-time side of a definition: each method checks its arguments and returns a new builder. It refuses everything that the
  * compiler refuses, for callers in plain JavaScript.
  */
-import type * as Duration from "effect/Duration"
 import type { Blueprint } from "../contract/Blueprint.ts"
+import { endsAtDate, type TimeoutEnd } from "../decision/Timeout.ts"
 import type { UntypedCommandSettings } from "../effects/Command.ts"
 import { type Compiled, compile } from "./Compile.ts"
 import {
@@ -141,18 +141,14 @@ export class Builder {
     return this.#with({ always: [...this.declarations.always, ...added] })
   }
 
-  timeout(
-    from: OneOrMany,
-    after: Duration.Input | ((state: Tagged) => Duration.Input),
-    to: OneOrMany,
-    third?: DecideOrOptions,
-    fourth?: Options,
-  ): Builder {
+  timeout(from: OneOrMany, after: TimeoutEnd<Tagged>, to: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
     const [decide, options] = splitArguments(third, fourth)
     checkOptions(this.declarations, "timeout", options)
     const place = placeOf(this.timeout)
     const name = options.name ?? "timeout"
-    if (typeof after !== "function") checkDuration(this.name, `timeout ${name}`, after)
+    if (!endsAtDate(after) && typeof after !== "function") checkDuration(this.name, `timeout ${name}`, after)
+    if (endsAtDate(after) && options.idle === true)
+      fail(this.declarations, `timeout ${name} ends at a date and is idle`, "leave out idle: the deadline follows the date of the state")
     const targets = this.#targets(to, decide)
     const timeouts = new Map(this.declarations.timeouts)
     for (const tag of this.#owners(from, options)) {

@@ -1,6 +1,6 @@
 /** Turns declarations into the tables that decisions are looked up in: one lookup by state, one by event. */
 import * as Duration from "effect/Duration"
-import { durationMillis } from "../decision/Timeout.ts"
+import { dateMillis, durationMillis, endsAtDate, type TimeoutEnd } from "../decision/Timeout.ts"
 import { effectCalls, guardCalls, type SlotCalls } from "../effects/Slot.ts"
 import { isOptional } from "../schema/FieldSchema.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
@@ -63,7 +63,9 @@ export interface Timer {
   /** As stored: with the name of its group. */
   readonly name: string
   readonly idle: boolean
-  readonly millis: (state: Tagged) => number
+  readonly millis: (state: Tagged, at: number) => number
+  /** The date it ends at, of a timer that ends at a date. */
+  readonly until: ((state: Tagged) => number) | undefined
   /** Names under which an earlier version stored this timer, before `each` was added to or removed from its declaration. */
   readonly former: ReadonlyArray<string>
 }
@@ -95,8 +97,8 @@ export interface Node {
   readonly timeouts: ReadonlyMap<string, Timeout>
   /** Its own timers. */
   readonly timers: ReadonlyMap<string, Timer>
-  /** A timeout of its own or of a group is idle. */
-  readonly hasIdleTimeout: boolean
+  /** A timeout of its own or of a group may restart without a change of state: an idle one, or one that ends at a date. */
+  readonly mayRestartTimeout: boolean
   readonly always: ReadonlyArray<Transition>
   readonly enter: ReadonlyArray<HookFunction>
   readonly exit: ReadonlyArray<HookFunction>
@@ -220,11 +222,21 @@ const timersOf = (timeouts: ReadonlyArray<TimeoutDeclaration>, declarations: Dec
     timeouts.map((one): readonly [string, Timer] => {
       const { after } = one
       const name = timerName(declarations, one.from, one.name)
-      const millis = typeof after === "function" ? (state: Tagged) => durationMillis(after(state)) : constant(durationMillis(after))
+      const until = endsAtDate(after) ? (state: Tagged) => dateMillis(after.until(state)) : undefined
       const former = name === one.name ? around.map((group) => timerName(declarations, group.name, one.name)) : [one.name]
-      return [name, { name, idle: one.idle, millis, former }]
+      return [name, { name, idle: one.idle, millis: until === undefined ? millisOf(after) : remaining(until), until, former }]
     }),
   )
+
+const millisOf = (after: TimeoutEnd<Tagged>): Timer["millis"] => {
+  if (typeof after === "function") return (state, at) => durationMillis(after(state, at))
+  return constant(durationMillis(after as Duration.Input))
+}
+
+const remaining =
+  (until: (state: Tagged) => number): Timer["millis"] =>
+  (state, at) =>
+    until(state) - at
 
 const emptyNode = (tag: string, declarations: Declarations, declared: DeclaredByState): Mutable<Node> => ({
   tag,
@@ -233,7 +245,7 @@ const emptyNode = (tag: string, declarations: Declarations, declared: DeclaredBy
   postponed: new Set(),
   timeouts: new Map(),
   timers: new Map(),
-  hasIdleTimeout: false,
+  mayRestartTimeout: false,
   always: [],
   enter: hooksOf(declared, tag, "enter"),
   exit: hooksOf(declared, tag, "exit"),
@@ -281,7 +293,7 @@ const fill = (
       return [timer.name, { ...transition, ...timer, owner: one.from, given: one.name }]
     }),
   )
-  node.hasIdleTimeout = [...node.timeouts.values()].some((one) => one.idle)
+  node.mayRestartTimeout = [...node.timeouts.values()].some(({ idle, until }) => idle || until !== undefined)
   node.always = declared.always(node.tag).map((one) => alwaysOf(one, node.tag, declarations, nodes))
   node.plain = [node.enter, node.exit, node.always, node.groups, node.done].every((some) => some.length === 0) && node.timeouts.size === 0
   node.resident = node.works.length > 0 || node.timeouts.size > 0 || node.groups.some(({ works }) => works.length > 0)

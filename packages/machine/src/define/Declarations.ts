@@ -6,7 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
 import type { Blueprint } from "../contract/Blueprint.ts"
-import { durationMillis } from "../decision/Timeout.ts"
+import { durationMillis, type TimeoutEnd } from "../decision/Timeout.ts"
 import type { UntypedCommandSettings } from "../effects/Command.ts"
 import type { SlotDeclarations } from "../effects/Slot.ts"
 import { describe } from "../error/MachineError.ts"
@@ -90,7 +90,7 @@ export interface TimeoutDeclaration extends Declared, SlotUse {
   readonly from: string
   readonly name: string
   readonly idle: boolean
-  readonly after: Duration.Input | ((state: Tagged) => Duration.Input)
+  readonly after: TimeoutEnd<Tagged>
   readonly targets: ReadonlyArray<TargetDeclaration>
   readonly decide: ((context: unknown) => unknown) | undefined
   readonly description?: string | undefined

@@ -6,6 +6,7 @@ import type * as Effect from "effect/Effect"
 import type { Definition } from "../contract/MachineType.ts"
 import type { Self } from "../contract/Self.ts"
 import type { History, Refuse, Stay, Stop } from "../decision/Outcome.ts"
+import type { TimeoutEnd } from "../decision/Timeout.ts"
 import type { CommandSettings } from "../effects/Command.ts"
 import type { AsyncContext } from "../effects/HandlerCall.ts"
 import type { HandlerServices } from "../effects/Slot.ts"
@@ -280,19 +281,19 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
 
   /**
-   * The transition after a state has lasted, or been idle, for a time. `Infinity` sets no timer; a time that has passed is due
-   * immediately. The timeout of a group counts from when the group was entered from outside: moves between its states do not affect it.
+   * The transition after a state has lasted, or been idle, for a time, or at a date: `{ until: (state) => state.renewsAt }`. `Infinity` sets
+   * no timer; a time that has passed is due immediately. The timeout of a group counts from when the group was entered from outside: moves between its states do not affect it.
    */
   timeout<F extends Source<S>, To extends Target<Reachable<S>>, const N extends string = "timeout", O extends true | undefined = undefined>(
     from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
-    after: Duration.Input | ((state: F["Type"]) => Duration.Input),
+    after: TimeoutEnd<F["Type"]>,
     to: OneOrMany<To>,
     decide: (context: DecisionContext<F["Type"], undefined, E, K>) => To["Type"] | Refuse,
     options?: TimeoutOptions<N, O, K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
   timeout<F extends Source<S>, To extends Target<Reachable<S>>, const N extends string = "timeout", O extends true | undefined = undefined>(
     from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
-    after: Duration.Input | ((state: F["Type"]) => Duration.Input),
+    after: TimeoutEnd<F["Type"]>,
     to: To & MustCarry<F["Type"], unknown, Entered<To>>,
     options?: TimeoutOptions<N, O, K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>

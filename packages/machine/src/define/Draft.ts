@@ -11,6 +11,7 @@ import type {
   TargetBlueprint,
   TransitionBlueprint,
 } from "../contract/Blueprint.ts"
+import { endsAtDate } from "../decision/Timeout.ts"
 import { isSensitive } from "../schema/Sensitive.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import type { UntypedVariant } from "../schema/Variant.ts"
@@ -177,7 +178,7 @@ const targetOf = (declarations: Declarations, { tag, reason, history }: TargetDe
 }
 
 const afterOf = (timeout: TimeoutDeclaration): string | undefined =>
-  typeof timeout.after === "function"
+  typeof timeout.after === "function" || endsAtDate(timeout.after)
     ? undefined
     : typeof timeout.after === "string"
       ? timeout.after
