@@ -12,7 +12,9 @@ const Journey = workflow(
   async ({ cities }, durable): Promise<string> => {
     const rooms = await Promise.all(
       // The id is the same in every run, so the step that runs again after a crash finds the child that it started.
-      cities.map((city) => durable.step(`hotel in ${city}`, () => engine.workflows.run(Hotel, `${durable.id}/${city}`, { city }))),
+      cities.map((city) =>
+        durable.step(`hotel in ${city}`, ({ engine }) => engine.workflows.run(Hotel, `${durable.id}/${city}`, { city })),
+      ),
     )
     return rooms.join(", ")
   },
@@ -23,7 +25,7 @@ const Journey = workflow(
 const Quote = workflow({ name: "quote", input: { url: Schema.String } }, async ({ url }, durable) =>
   durable.step(
     "ask",
-    async (signal) => {
+    async ({ signal }) => {
       const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(10_000)]) })
       return response.text()
     },

@@ -11,7 +11,7 @@ const Trip = workflow(
   async ({ traveller }, durable) => {
     const flight = await durable.step(
       "book the flight",
-      async (_signal, { key }) => {
+      async ({ key }) => {
         console.log(`booking for ${traveller} under the key ${key}`)
         return { seat: "12A" }
       },

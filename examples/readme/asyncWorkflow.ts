@@ -17,7 +17,7 @@ const Trip = workflow(
   async ({ traveller }, durable) => {
     const flight = await durable.step(
       "book the flight",
-      async (signal, { key }) => {
+      async ({ signal, key }) => {
         signal.throwIfAborted()
         console.log(`booking a flight for ${traveller}, once for ${key}`)
         return { seat: "12A" }

@@ -9,7 +9,7 @@ const Order = workflow(
   async ({ total }, durable) => {
     const approved = await durable.waitForEvent("approved", { timeout: "3 days" })
     if (approved === undefined) return "not approved in time"
-    const receipt = await durable.step("charge", async (_signal, { key }) => `receipt for ${total} (${key})`, { retry })
+    const receipt = await durable.step("charge", async ({ key }) => `receipt for ${total} (${key})`, { retry })
     await durable.step("ship", async () => console.log(`shipping ${durable.id}`), { retry })
     return `${receipt}, approved by ${approved.by}`
   },

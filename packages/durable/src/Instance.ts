@@ -1,6 +1,6 @@
 /** The handle of a durable instance. It costs nothing: the instance is in memory only while it is needed. */
 import type {
-  Answered,
+  AnswerOf,
   EventReplayError,
   MachineStopped,
   PersistenceFailed,
@@ -69,8 +69,7 @@ export interface HistoryOptions {
 /** Why an instance could not be read. */
 export type ReadError = InstanceNotFound | EventReplayError | PersistenceFailed
 
-/** The answer to an event made with `Event.reply`. */
-export type AnswerOf<V> = V extends Answered<infer A> ? A : never
+export type { AnswerOf }
 
 export interface Instance<out S, in out E> {
   readonly machine: string

@@ -15,6 +15,8 @@ export {
   type Routing,
   reachOperation,
 } from "./nodes/Routing.ts"
+export { executionsOf } from "./promise/AsyncWorkflows.ts"
+export { type EngineOfHandlers, engineOfHandlers } from "./promise/EngineOfHandlers.ts"
 export { SharedResults } from "./runtime/SharedResults.ts"
 
 export { readEvent as readExecutionEvent } from "./workflow/ExecutionEvent.ts"

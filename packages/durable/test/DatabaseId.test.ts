@@ -49,7 +49,7 @@ const keysFor = async (database: DatabaseAddress, id: string) => {
   const Bill = workflow({ name: "bill", input: {} }, async (_, durable) =>
     durable.step(
       "charge",
-      async (_signal, { key }) => {
+      async ({ key }) => {
         if (keys.step.push(key) === 1) throw new Error("the line is busy")
       },
       { retry: RetryPolicy.fixed({ delay: 1, maxAttempts: 2 }) },

@@ -22,7 +22,9 @@ import {
   Timers,
 } from "@detent/durable"
 import { storedCopy } from "@detent/durable/DatabaseCopy"
+import { engineOfHandlers, executionsOf } from "@detent/durable/internal"
 import type { Knowledge } from "@detent/knowledge"
+import { CurrentEngine } from "@detent/machine/internal"
 import type { Uploads, UploadsOptions } from "@detent/uploads"
 import * as EffectConfig from "effect/Config"
 import * as Context from "effect/Context"
@@ -253,7 +255,12 @@ const inhabited = (options: Opening) =>
     const built = Context.merge(stores, yield* buildIn(enginesScope, yield* enginesOf(options), stores))
     const registered = new Map<string, Workflow.Any>()
     const workflowEngine = Context.get(built, WorkflowEngine.WorkflowEngine)
-    const engines = Context.add(built, WorkflowEngine.WorkflowEngine, recording(workflowEngine, registered))
+    const handlers = engineOfHandlers(Context.get(built, Engine))
+    const engines = Context.add(
+      Context.add(built, WorkflowEngine.WorkflowEngine, recording(workflowEngine, registered)),
+      CurrentEngine,
+      handlers.engine,
+    )
 
     const hasKnowledge = yield* isOn("knowledge", options)
     // Reporting starts before machines are registered: a resumed batch may end immediately.
@@ -283,6 +290,16 @@ const inhabited = (options: Opening) =>
           registered.has(name) ? Effect.void : Effect.fail(notCorrect(problem, cause)),
         )
       })
+      const ofAsync = (config.workflows ?? []).flatMap((one) => ("workflow" in one ? [] : [one.definition]))
+      let isClosed = false
+      yield* Scope.addFinalizer(
+        enginesScope,
+        Effect.sync(() => {
+          isClosed = true
+        }),
+      )
+      const executions = executionsOf(Context.get(engines, WorkflowEngine.WorkflowEngine), new Set(ofAsync), () => isClosed)
+      handlers.open({ services: all as Context.Context<never>, workflows: executions })
     }
     const configured = config?.workflows ?? []
     const known = [

@@ -141,7 +141,9 @@ export class SlotExecution {
   /** The state must be read from the journal if the instance has changed since, so only handlers that take a context get it. */
   #context(command: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine, handler: Handler, undecided: Set<string>) {
     const { id } = key
-    const context = { id, key: handedKey(this.#config.databaseId, command), self: selfOfCommand(this.#engine, key, command, undecided) }
+    const { sequence, attempts: attempt } = command
+    const self = selfOfCommand(this.#engine, key, command, undecided)
+    const context = { id, key: handedKey(this.#config.databaseId, command), self, sequence, attempt }
     if (handler.length < 2) return Effect.succeed(context)
     return Effect.map(this.#stateAsRequested(command, key, registered), (state) => ({ ...context, state }))
   }

@@ -3,34 +3,37 @@
  * classes, thrown.
  */
 import type { Machine } from "@detent/machine"
-import type { InstancePage } from "@detent/store"
+import { CurrentEngine } from "@detent/machine/internal"
+import type { Leases } from "@detent/store"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { WorkflowOptions } from "../DurableWorkflow.ts"
 import type { EngineOptions } from "../Engine.ts"
-import { Engine, type InputArguments, type ListOptions } from "../Engine.ts"
-import type { AnswerOf, HistoryEntry, Instance, SendOptions } from "../Instance.ts"
+import { Engine } from "../Engine.ts"
 import type { Upcasters } from "../machine/Upcasters.ts"
+import type { Placement } from "../nodes/Placement.ts"
 import type { PurgeOptions } from "../operate/Retention.ts"
 import type { Schedule, SchedulesService, ScheduleTarget } from "../Schedules.ts"
-import { type AsyncInstance, asyncInstance } from "./AsyncInstance.ts"
+import { type AsyncCalls, asyncCalls } from "./AsyncCalls.ts"
 import { type AsyncSchedules, asyncSchedules, openSchedules } from "./AsyncSchedules.ts"
 import { type AsyncWorkflows, asyncWorkflows, type KnownWorkflow } from "./AsyncWorkflows.ts"
-import { type DatabaseAddress, type Stores, storeAt } from "./Database.ts"
+import { type DatabaseAddress, DatabaseRefused, type Stores, storeAt } from "./Database.ts"
+import { engineOfHandlers } from "./EngineOfHandlers.ts"
 import { EngineClosed } from "./errors.ts"
 import { type AbortOptions, type RunPromise, runPromiseIn } from "./promised.ts"
 
 type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
-type TagOf<S> = S extends { readonly _tag: infer Tag extends string } ? Tag : never
 
 export interface OpenEngineOptions<R = never> extends EngineOptions {
   readonly database: DatabaseAddress
+  /** Makes this process a node of a cluster: `Cluster.layer({ address, token })` of `@detent/cluster`. Needs PostgreSQL. */
+  readonly cluster?: Layer.Layer<Placement, unknown, Leases | SqlClient>
   /** Every machine whose instances this process runs: its timers fire, and its work and commands continue, from now on. */
   readonly machines?: ReadonlyArray<Definition<unknown, unknown, never, NoInfer<R>>>
   /** Every workflow whose executions this process runs: unfinished executions continue when the engine opens. */
@@ -55,35 +58,7 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
 /** The services of Effects that {@link AsyncEngine.runEffect} runs. */
 export type EngineServices = Engine | Stores
 
-export interface AsyncEngine<in out R = never> extends AsyncDisposable {
-  /** Starts a new instance. It is stored when the Promise resolves. */
-  start<S, E, I>(machine: Definition<S, E, I, R>, id: string, ...input: InputArguments<S, I>): Promise<AsyncInstance<S, E>>
-  /** The instance of an id, started with the input if there is none. */
-  ensure<S, E, I>(machine: Definition<S, E, I, R>, id: string, ...input: InputArguments<S, I>): Promise<AsyncInstance<S, E>>
-  /** The instance of an id; undefined if there is none. */
-  get<S, E, I>(machine: Definition<S, E, I, R>, id: string): Promise<AsyncInstance<S, E> | undefined>
-  /** The instance of an id, without reading the store: its first use fails if it does not exist. */
-  instance<S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncInstance<S, E>
-  /** Sends an event; resolves once the event is stored and carried out. A repeated `id` returns the first result. */
-  send<S, E, I>(machine: Definition<S, E, I, R>, id: string, event: NoInfer<E>, options?: SendOptions): Promise<void>
-  /** Sends an event made with `Event.reply` and returns the answer. */
-  ask<S, E, I, V extends E>(machine: Definition<S, E, I, R>, id: string, event: V, options?: SendOptions): Promise<AnswerOf<V>>
-  /** The state as the store has it now. */
-  state<S, E, I>(machine: Definition<S, E, I, R>, id: string): Promise<S>
-  /** Resolves with the first state that matches, the current one included. */
-  waitFor<S, E, I, T extends S>(
-    machine: Definition<S, E, I, R>,
-    id: string,
-    predicate: (state: S) => state is T,
-    options?: AbortOptions,
-  ): Promise<T>
-  waitFor<S, E, I>(machine: Definition<S, E, I, R>, id: string, predicate: (state: S) => boolean, options?: AbortOptions): Promise<S>
-  /** The current state, then every new one. Ends with the instance. */
-  changes<S, E, I>(machine: Definition<S, E, I, R>, id: string, options?: AbortOptions): AsyncIterable<S>
-  /** Everything that was journaled, oldest first. */
-  history<S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncIterable<HistoryEntry<S, E>>
-  /** Instances of a machine, oldest change first, in pages. */
-  list<S, E, I>(machine: Definition<S, E, I, R>, options?: ListOptions<TagOf<S>>): Promise<InstancePage>
+export interface AsyncEngine<in out R = never> extends AsyncCalls<R>, AsyncDisposable {
   /**
    * Removes instances of a machine that ended longer ago than this, with their journals. Instances with an unfinished or failed command are
    * kept. Returns the number of removed instances.
@@ -109,23 +84,38 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
  * ```
  */
 export const openEngine = async <R = never>(options: OpenEngineOptions<R>): Promise<AsyncEngine<R>> => {
-  const { database, machines = [], workflows = [], schedules = [], scheduleTargets = [], upcasters = {}, layer, ...others } = options
+  const {
+    database,
+    cluster,
+    machines = [],
+    workflows = [],
+    schedules = [],
+    scheduleTargets = [],
+    upcasters = {},
+    layer,
+    ...others
+  } = options
   const { workflowRetention: _, executionRetention: __, ...engineOptions } = others
   const scope = Scope.makeUnsafe()
   const opening = Effect.gen(function* () {
     const stores = yield* Layer.buildWithScope(storeAt(database), scope)
-    // They close in the reverse order: the engine, the services that its last handler uses, the store.
+    // They close in the reverse order: the engine, the services that its last handler uses, the node of the cluster, the store.
+    const scopeOfNode = yield* Scope.fork(scope)
     const scopeOfServices = yield* Scope.fork(scope)
     const scopeOfEngine = yield* Scope.fork(scope)
-    const built = yield* Effect.provide(Layer.buildWithScope(Engine.layer(engineOptions), scopeOfEngine), stores)
-    const context = Context.merge(stores, built)
+    const node = cluster === undefined ? stores : yield* joining(database, cluster, scopeOfNode, stores)
+    const built = yield* Effect.provide(Layer.buildWithScope(Engine.layer(engineOptions), scopeOfEngine), node)
+    const engine = Context.get(built, Engine)
+    const handlers = engineOfHandlers(engine)
+    const context = Context.add(Context.merge(node, built), CurrentEngine, handlers.engine)
     const own = layer === undefined ? Context.empty() : yield* Effect.provide(Layer.buildWithScope(layer, scopeOfServices), context)
     const all = Context.merge(context, own) as Context.Context<EngineServices | R>
-    const engine = Context.get(context, Engine)
     yield* Effect.forEach(machines, (machine) => Effect.provide(engine.register(machine, registration(upcasters[machine.name])), all))
     const executing = yield* Effect.provide(Scope.provide(asyncWorkflows(workflows, workflowOptions(options)), scopeOfEngine), all)
     const opening = openSchedules({ schedules, targets: scheduleTargets }, all, executing.engine)
-    return { all, engine, workflows: executing.workflows, schedules: yield* Scope.provide(opening, scopeOfEngine) }
+    const scheduled = yield* Scope.provide(opening, scopeOfEngine)
+    handlers.open({ services: all as Context.Context<never>, workflows: executing.workflows })
+    return { all, engine, workflows: executing.workflows, schedules: scheduled }
   })
   const opened = await Effect.runPromiseExit(opening)
   if (Exit.isFailure(opened)) {
@@ -134,6 +124,20 @@ export const openEngine = async <R = never>(options: OpenEngineOptions<R>): Prom
   }
   const { all, engine, workflows: executing, schedules: scheduled } = opened.value
   return asyncEngine(engine, runPromiseIn(all), executing, scheduled, scope)
+}
+
+/** Joins the cluster with the database that was opened. */
+const joining = (
+  database: string,
+  cluster: Layer.Layer<Placement, unknown, Leases | SqlClient>,
+  scope: Scope.Scope,
+  stores: Context.Context<Stores>,
+) => {
+  if (!/^postgres(?:ql)?:/.test(database))
+    return Effect.fail(new DatabaseRefused({ problem: "a node of a cluster needs PostgreSQL, which other nodes reach too" }))
+  // The stores of PostgreSQL have its client.
+  const services = stores as Context.Context<Stores | SqlClient>
+  return Effect.map(Effect.provide(Layer.buildWithScope(cluster, scope), services), (joined) => Context.merge(stores, joined))
 }
 
 const registration = (upcasters: Upcasters | undefined) => (upcasters === undefined ? {} : { upcasters })
@@ -167,25 +171,8 @@ const asyncEngine = <R>(
   }
   // While the engine closes, handlers that end may still read.
   const read: typeof run = (effect, options) => (isClosed ? Promise.reject(new EngineClosed({})) : run(effect, options))
-  const wrapped = <S, E>(instance: Instance<S, E>) => asyncInstance(instance, run, read)
-  const instance = <S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncInstance<S, E> => {
-    const known = engine.find({ machine: machine.name, id })
-    if (Option.isSome(known)) return wrapped(known.value as unknown as Instance<S, E>)
-    throw new TypeError(`machine ${machine.name} is not known to this engine; pass it to openEngine({ machines: [...] })`)
-  }
   return {
-    start: async (machine, id, ...input) => wrapped(await run(engine.start(machine, id, ...input))),
-    ensure: async (machine, id, ...input) => wrapped(await read(engine.ensure(machine, id, ...input))),
-    get: async (machine, id) => Option.getOrUndefined(Option.map(await read(engine.get(machine, id)), wrapped)),
-    instance,
-    send: async (machine, id, event, options) => instance(machine, id).send(event, options),
-    ask: async (machine, id, event, options) => instance(machine, id).ask(event, options),
-    state: async (machine, id) => instance(machine, id).state(),
-    waitFor: async <S, E, I>(machine: Definition<S, E, I, R>, id: string, predicate: (state: S) => boolean, options?: AbortOptions) =>
-      instance(machine, id).waitFor(predicate, options) as Promise<never>,
-    changes: (machine, id, options) => instance(machine, id).changes(options),
-    history: (machine, id) => instance(machine, id).history(),
-    list: (machine, options) => read(engine.list(machine, options)),
+    ...asyncCalls(engine, run, read),
     purge: (machine, options) => read(engine.purge(machine, options)),
     workflows,
     schedules: asyncSchedules(schedules, read),

@@ -4,13 +4,13 @@
  *
  * ```ts
  * const Checkout = workflow({ name: "checkout", input: { order: Schema.String } }, async ({ order }, durable) => {
- *   const receipt = await durable.step("charge", (signal) => charge(order, signal))
+ *   const receipt = await durable.step("charge", ({ signal, key }) => charge(order, { signal, key }))
  *   await durable.sleep("cooling off", "3 days")
  *   return receipt
  * })
  * ```
  */
-import { type FieldSchema, type Fields, type FieldsType, RetryPolicy, type TypeOf } from "@detent/machine"
+import { type AsyncContext, type FieldSchema, type Fields, type FieldsType, RetryPolicy, type TypeOf } from "@detent/machine"
 import { asFields, asSchema, callHandler, checkSchema } from "@detent/machine/internal"
 import { type DatabaseId, idempotencyKey } from "@detent/store/internal"
 import type * as Duration from "effect/Duration"
@@ -40,14 +40,14 @@ export interface StepOptions {
 }
 
 /** One execution of a step. */
-export interface StepContext {
+export interface StepContext extends AsyncContext {
   /** The same for each execution of the step, and different in every database: pass it on as idempotency key. */
   readonly key: string
   /** The number of executions, this one included. */
   readonly attempt: number
 }
 
-export type StepFunction<A> = (signal: AbortSignal, context: StepContext) => PromiseLike<A>
+export type StepFunction<A> = (context: StepContext) => PromiseLike<A>
 
 /** The durable operations of a workflow. Each needs a name that no other of its kind has in the same execution. */
 export interface Durable<V extends EventSchemas> {
@@ -201,7 +201,7 @@ const stepOf = <A>(
   const attempted = (attempt: number): Effect.Effect<A, unknown, WorkflowEngine | WorkflowInstance> => {
     const stepKey = `${workflow}/${id}/${name}`
     const key = databaseId === undefined ? stepKey : idempotencyKey(databaseId, stepKey)
-    const execute = callHandler(called, {}, (context) => run((context as { readonly signal: AbortSignal }).signal, { key, attempt }))
+    const execute = callHandler(called, { key, attempt }, (context) => run(context as StepContext))
     const activity = Activity.make({
       name,
       success: codec.schema,

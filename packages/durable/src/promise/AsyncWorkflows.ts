@@ -73,7 +73,12 @@ export const asyncWorkflows = (
     return { workflows: executionsOf(engine, registered, () => isClosed), engine }
   })
 
-const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet<Definition>, isClosed: () => boolean): AsyncWorkflows => {
+/** Executions of these workflows, as async code uses them. */
+export const executionsOf = (
+  engine: WorkflowEngine["Service"],
+  registered: ReadonlySet<Definition>,
+  isClosed: () => boolean,
+): AsyncWorkflows => {
   const run = runPromiseIn(Context.empty())
   /**
    * A call is rejected with `EngineClosed` if the end of the engine interrupts it, and with `ExecutionCancelled` if its result is an

@@ -79,7 +79,7 @@ export const workflows = async () => {
     },
     async ({ order, amount }, durable) => {
       holds<Equal<typeof amount, number>>()
-      const receipt = await durable.step("charge", async (signal, { key }) => ({ order, key, aborted: signal.aborted }))
+      const receipt = await durable.step("charge", async ({ signal, key }) => ({ order, key, aborted: signal.aborted }))
       holds<Equal<typeof receipt, { order: string; key: string; aborted: boolean }>>()
       const maybe = await durable.step("maybe", async () => (amount > 3 ? "yes" : undefined))
       holds<Equal<typeof maybe, "yes" | undefined>>()

@@ -34,7 +34,7 @@ describe.each(kinds)("on %s", (kind) => {
       { name: "refund", input, events: { approved: Schema.Struct({ by: Schema.String }) } },
       async ({ order, amount }, durable) => {
         count("body")
-        const checked = await durable.step("check", async (_, { key, attempt }) => ({ n: count("check"), key, attempt }))
+        const checked = await durable.step("check", async ({ key, attempt }) => ({ n: count("check"), key, attempt }))
         await durable.sleep("cooling off", "30 millis")
         const { by } = await durable.waitForEvent("approved")
         const paid = await durable.step("pay", async () => count("pay"))
@@ -68,7 +68,7 @@ describe.each(kinds)("on %s", (kind) => {
     const Pay = workflow({ name: "pay", input, failure: Declined }, async ({ amount }, durable) => {
       const flaky = await durable.step(
         "flaky",
-        async (_, { attempt }) => {
+        async ({ attempt }) => {
           attempts.push(attempt)
           if (attempt < 3) throw new Declined({ code: "busy" })
           return "third time"
@@ -145,7 +145,7 @@ describe.each(kinds)("on %s", (kind) => {
     let aborted = 0
     let started = false
     const Long = workflow({ name: "long", input }, async (_, durable) => {
-      await durable.step("long", (signal) => {
+      await durable.step("long", ({ signal }) => {
         started = true
         return new Promise<void>((_, reject) => {
           signal.addEventListener("abort", () => {

@@ -186,7 +186,7 @@ class Judge {
   #setTimers({ sequence, at }: Pick<EventRecord, "sequence" | "at">, entered: boolean) {
     if (entered) this.#timers = new Map()
     for (const { name, idle, millis } of this.#node().timeouts.values()) {
-      if (entered || idle) this.#timers.set(name, { name, entry: sequence, due: at + millis(this.#state) })
+      if (entered || idle) this.#timers.set(name, { name, entry: sequence, due: at + millis(this.#state, at) })
     }
   }
 

@@ -12,10 +12,11 @@ import { selfOf } from "./SelfOf.ts"
 export const execute = (actor: ActorPort, { slot, parameters }: Request, key: string, ended: () => void) => {
   const { record } = actor
   const { declarations } = record.compiled
-  const context = { id: record.id, state: record.currentState, self: selfOf(actor, undefined), key }
+  const { sequence } = record
+  const context = { id: record.id, state: record.currentState, self: selfOf(actor, undefined), key, sequence }
   inspect(record, () => ({ _tag: "CommandStarted", slot }))
   let attempts = 1
-  const run = callSlot(declarations, slot, parameters, context)
+  const run = (attempt: number) => callSlot(declarations, slot, parameters, { ...context, attempt })
   const command = record.environment.run(
     attempted(record, slot, run, (count) => {
       attempts = count
@@ -44,16 +45,17 @@ const effectError = (slot: string, { problem, error }: { readonly problem: strin
 const attempted = (
   actor: ActorState,
   slot: string,
-  run: Effect.Effect<unknown, unknown, unknown>,
+  run: (attempt: number) => Effect.Effect<unknown, unknown, unknown>,
   tried: (attempts: number) => void,
 ): Effect.Effect<CommandOutcome, never, unknown> =>
   Effect.gen(function* () {
     const { commands, effectSlots } = actor.compiled.declarations
     const { timeout, retry = RetryPolicy.none, ...settings } = commands?.[slot] ?? {}
-    const limited = timeout === undefined ? run : Effect.timeoutOrElse(run, { duration: timeout, orElse: () => Effect.die(timedOut) })
+    const limited = (attempt: number) =>
+      timeout === undefined ? run(attempt) : Effect.timeoutOrElse(run(attempt), { duration: timeout, orElse: () => Effect.die(timedOut) })
     for (let attempts = 1; ; attempts++) {
       tried(attempts)
-      const outcome = outcomeOf(yield* Effect.exit(limited), effectSlots[slot])
+      const outcome = outcomeOf(yield* Effect.exit(limited(attempts)), effectSlots[slot])
       if (outcome._tag !== "Failed") return outcome
       const delay = retryDelay(outcome, settings, effectSlots[slot], retry, attempts, yield* Random.next)
       if (delay === undefined) return outcome

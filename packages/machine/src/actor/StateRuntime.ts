@@ -225,6 +225,7 @@ export class StateRuntime {
           state: record.currentState,
           self: selfOf(this.#owner, scope),
           effects: runCalls(this.#owner, scope),
+          ...placeOf(record),
         }
         scope.start(record.environment.run, callHandler(called, context, declared.work), (exit) => {
           const event = eventOf(exit, declared, record.currentState)
@@ -278,7 +279,7 @@ export class StateRuntime {
     this.#background = scope
     const called = callOf(record.machine, "background work")
     for (const work of works) {
-      const context = { id: record.id, self: selfOf(this.#owner, scope), effects: runCalls(this.#owner, scope) }
+      const context = { id: record.id, self: selfOf(this.#owner, scope), effects: runCalls(this.#owner, scope), ...placeOf(record) }
       const start = () =>
         scope.start(record.environment.run, callHandler(called, context, work), (exit) => {
           if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) this.#failed(exit.cause, "background", scope, start)
@@ -417,6 +418,12 @@ const eventOf = (
 /** Work declares no error types: a rejected Promise is a failure, as of an Effect, and `task` turns it into an event. */
 const callOf = (machine: string, what: string): Called => ({ machine, what, isFailure: () => true })
 
+/** The idempotency key of work, and the sequence number that it begins at. */
+const placeOf = ({ machine, id, startedAt, sequence }: ActorState) => ({
+  key: `${commandKey(machine, `${id}@${startedAt}`, sequence, 0)}/work`,
+  sequence,
+})
+
 /** Effect slots inside `spawn`, `task` and `background`: calling one runs it there. */
 const runCalls = (actor: ActorPort, scope: StateScope): object => {
   const { record } = actor
@@ -430,7 +437,7 @@ const runCalls = (actor: ActorPort, scope: StateScope): object => {
       (parameters: object = {}) =>
         Effect.suspend(() => {
           const key = `${commandKey(record.machine, `${record.id}@${record.startedAt}`, sequence, calls++)}/${slot}`
-          return callSlot(declarations, slot, parameters, { id: record.id, state: record.currentState, self, key })
+          return callSlot(declarations, slot, parameters, { id: record.id, state: record.currentState, self, key, sequence, attempt: 1 })
         }),
     ]),
   )

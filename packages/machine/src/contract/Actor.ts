@@ -33,7 +33,8 @@ export type ActorEnd<S> =
   | { readonly _tag: "Stopped"; readonly state: S; readonly reason: string }
   | { readonly _tag: "Failed"; readonly state: S; readonly error: ActionFailed }
 
-type AnswerOf<V> = V extends Answered<infer A> ? A : never
+/** The answer to an event made with `Event.reply`. */
+export type AnswerOf<V> = V extends Answered<infer A> ? A : never
 
 type MustBeQuestion<V> = [keyof V & "~answer"] extends [never]
   ? { readonly "this event has no reply: declare it with Event.reply": true }

@@ -101,6 +101,10 @@ export interface WorkContext<S, E, K extends SlotTypes> extends AsyncContext {
   readonly state: S
   readonly effects: K["runs"]
   readonly self: Self<E>
+  /** The same for each start of this work in the same stay in the state: pass it on as idempotency key. */
+  readonly key: string
+  /** The sequence number of the event that led to the state. */
+  readonly sequence: number
 }
 
 /** Slots that the functions of a transition use. Diagrams show them; nothing else depends on them. */

@@ -1,10 +1,11 @@
 /**
  * Calls a function of the user that returns an Effect or a Promise: a slot's handler, the work of a state. A Promise becomes an
- * Effect, so the actor or worker that runs the function handles only Effects. `signal` and `run`, for async code, are created when
+ * Effect, so the actor or worker that runs the function handles only Effects. `signal`, `run` and `engine`, for async code, are made when
  * the function reads them: a handler that returns an Effect does not pay for them.
  */
-import type * as Context from "effect/Context"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { CurrentEngine, type HandlerEngine } from "../contract/HandlerEngine.ts"
 import { DefinitionError } from "../schema/DefinitionError.ts"
 
 /** The context of async code. */
@@ -16,6 +17,11 @@ export interface AsyncContext {
    * the call. The Promise is rejected with the Effect's own error.
    */
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
+  /**
+   * Starts and uses other instances, and executions of workflows, with Promises. It is that of `openEngine`, `detent dev`, `serve` and
+   * `worker`. Handlers that run without one get an error when they read it.
+   */
+  readonly engine: HandlerEngine
 }
 
 /** The function that is called, for errors, and how a rejected Promise is treated. */
@@ -27,7 +33,7 @@ export interface Called {
   readonly isFailure: (reason: unknown) => boolean
 }
 
-/** The context of one call: the given fields, and those of {@link AsyncContext}, created on first read. */
+/** The context of one call: the given fields, and those of {@link AsyncContext}, created when they are read. */
 class CallContext implements AsyncContext {
   readonly #services: Context.Context<never>
   #controller: AbortController | undefined
@@ -44,6 +50,15 @@ class CallContext implements AsyncContext {
 
   get run(): AsyncContext["run"] {
     return (effect) => Effect.runPromiseWith(this.#services)(effect, { signal: this.signal })
+  }
+
+  get engine(): HandlerEngine {
+    const engine = Context.get(this.#services, CurrentEngine)
+    if (engine !== undefined) return engine
+    throw new DefinitionError({
+      problem: "a handler reads engine, and runs without one",
+      nextStep: "open one with openEngine or detent.config.ts; a handler that runs on Engine.layer uses the service Engine in an Effect",
+    })
   }
 
   static abortOnInterrupt<A, E, R>(context: CallContext, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> {

@@ -73,6 +73,10 @@ export interface EffectContext<S, E> extends AsyncContext {
    * mail service.
    */
   readonly key: string
+  /** The sequence number of the event of the instance that requested it: later requests of one instance have larger ones. */
+  readonly sequence: number
+  /** The number of executions, this one included. */
+  readonly attempt: number
 }
 
 export type GuardHandlers<D, S, E> = {
