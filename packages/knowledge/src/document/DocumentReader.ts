@@ -215,13 +215,40 @@ const readPdf = (source: string, bytes: Uint8Array): Effect.Effect<Reading, Docu
   }).pipe(
     Effect.map(({ text }) => {
       const builder = new TextBuilder()
+      const compounds = compoundsIn(text)
       for (const [index, page] of text.entries()) {
-        builder.add(page.toWellFormed().trim(), { _tag: "Page", page: index + 1 })
+        builder.add(joinDividedWords(page.toWellFormed(), compounds).trim(), { _tag: "Page", page: index + 1 })
         builder.breakLine(2)
       }
       return builder.build(undefined)
     }),
   )
+
+/** The words of a text that are written with a hyphen within a line, in lower case: "well-known". */
+const compoundsIn = (pages: ReadonlyArray<string>): ReadonlySet<string> =>
+  new Set(pages.flatMap((page) => [...page.matchAll(/(?<!\p{L})\p{L}+-\p{L}+/gu)].map(([word]) => word.toLowerCase())))
+
+/**
+ * Joins words that the end of a line divides: "agree-" and "ment" are "agreement". The hyphen stays before a capital letter, as in
+ * "Rolls-Royce", in an address, and in a compound that the document writes with a hyphen elsewhere.
+ */
+const joinDividedWords = (page: string, compounds: ReadonlySet<string>): string =>
+  page.replace(/([-\u2010\u00AD])[^\S\n]*\n[^\S\n]*/g, (divided, hyphen: string, offset: number) => {
+    const before =
+      page
+        .slice(Math.max(0, offset - longestWord), offset)
+        .split(/\s/)
+        .at(-1) ?? ""
+    const left = before.split(/[^\p{L}]/u).at(-1) ?? ""
+    const right = /^\p{L}+/u.exec(page.slice(offset + divided.length, offset + divided.length + longestWord))?.[0] ?? ""
+    if (left === "" || right === "") return divided
+    if (hyphen === "\u00AD") return ""
+    const isCompound = /^\p{Lu}/u.test(right) || /[/@]/.test(before) || compounds.has(`${left}-${right}`.toLowerCase())
+    return isCompound ? hyphen : ""
+  })
+
+/** In characters. */
+const longestWord = 100
 
 // Reading on workers: the content of a document can make its reader use any amount of time and memory, and on a worker only that document
 // fails. Plain text is decoded in the caller's thread, piece by piece, in linear time.

@@ -18,7 +18,7 @@ import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import type { Chunk } from "../document/Chunk.ts"
 import { streamOnWorkers, titleOf, titleWithin } from "../document/DocumentReader.ts"
-import { UnreadProse } from "../extract/language/ProseLanguage.ts"
+import { noLanguage, UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { chunksOnWorkers, languageOnWorkers } from "../extract/TextOnWorkers.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { detentVocabulary } from "../rdf/Vocabulary.ts"
@@ -183,12 +183,14 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
     )
     // A document that was truncated exactly at the end of a step has no changed step, and yet has changed.
     if (Option.exists(lastBatch, (last) => last >= total.batches)) return yield* changed({ run, batchIndex: total.batches })
-    const { language, unread } = total
+    const { language, unread } = total.batches === 0 ? withoutText : total
     if (!isEnded) yield* endRun(run, { status: "succeeded", version: { ...passing.version(), ...spoken(language, unread) } })
-    return total
+    return { ...total, ...spoken(language, unread) }
   })
 
 type DocumentReading = Pick<DocumentVersion, "language" | "unread">
+
+const withoutText: Required<DocumentReading> = { language: noLanguage, unread: "empty" }
 
 const spoken = (language: string | undefined, unread: DocumentReading["unread"]): DocumentReading => ({
   ...(language === undefined ? {} : { language }),
@@ -301,12 +303,12 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
   Stream.unwrap(
     Effect.map(Storage, (storage) => {
       const source = { name: run.inputUri, ...(contentType === undefined ? {} : { contentType }) }
-      return streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri)), undefined, passing.declare).pipe(
-        passing.text,
-        chunksOnWorkers(run.inputUri, { size: run.config.windowSize, overlap: run.config.overlap }),
-      )
+      const text = passing.text(streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri)), undefined, passing.declare))
+      const chunks = chunksOnWorkers(run.inputUri, { size: run.config.windowSize, overlap: run.config.overlap })(text)
+      // A document without text has no facts, and is counted as not read. It is no failure, which a retry could change.
+      return Stream.catchTag(chunks, "DocumentEmpty", () => Stream.empty)
     }),
-  ) satisfies Stream.Stream<Chunk, unknown, unknown>
+  )
 
 const withStep = (total: RunResult, step: StepResult): RunResult => {
   const misfits = addMisfits(total.misfits, step.misfits)

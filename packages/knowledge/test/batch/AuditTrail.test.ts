@@ -23,10 +23,10 @@ const fileOf = (data: string, id: string, name: string) => Effect.promise(() => 
 describe("the audit trail of a batch", () => {
   it.live("is its state in status.json, its documents in metadata.json and its triples in final.ttl", () =>
     Effect.gen(function* () {
-      const { layer, folder, data } = yield* harbour({ files: { ...files, "empty.txt": "" } })
+      const { layer, folder, data } = yield* harbour({ files: { ...files, "binary.txt": "\u0000\u0001\u0002\u0003" } })
       yield* Effect.gen(function* () {
         const batches = yield* Batches
-        const id = yield* batches.start(folder, manifest([...names, "empty.txt"]), { config: { validation: "warn" } })
+        const id = yield* batches.start(folder, manifest([...names, "binary.txt"]), { config: { validation: "warn" } })
         const end = yield* batches.awaitEnd(id)
         // The worker writes it after the end is stored.
         let status = yield* fileOf(data, id, "status.json")
@@ -52,7 +52,7 @@ describe("the audit trail of a batch", () => {
           retryCount: 0,
           errors: [],
         })
-        expect(documents[3]?.["errors"]).toMatchObject([{ code: "DocumentEmpty", message: expect.stringMatching(/empty/) }])
+        expect(documents[3]?.["errors"]).toMatchObject([{ code: "DocumentBinary", message: expect.stringMatching(/binary/) }])
 
         const final = yield* fileOf(data, id, "canonical/final.ttl")
         const lines = final.split("\n").filter((line) => line !== "")

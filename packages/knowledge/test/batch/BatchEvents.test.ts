@@ -11,10 +11,10 @@ const names = Object.keys(files)
 describe("what a batch tells the world", () => {
   it.live("is every event of its life, in order, and each document once", () =>
     Effect.gen(function* () {
-      const { layer, folder } = yield* harbour({ files: { ...files, "empty.txt": "" } })
+      const { layer, folder } = yield* harbour({ files: { ...files, "binary.txt": "\u0000\u0001\u0002\u0003" } })
       yield* Effect.gen(function* () {
         const batches = yield* Batches
-        const id = yield* batches.start(folder, manifest([...names, "empty.txt"]), { config: { validation: "warn" } })
+        const id = yield* batches.start(folder, manifest([...names, "binary.txt"]), { config: { validation: "warn" } })
         yield* batches.awaitEnd(id)
         const told = yield* toldOf(id, "BatchCompleted")
         const tags = told.map(({ _tag }) => _tag)
@@ -52,10 +52,10 @@ describe("what a batch tells the world", () => {
 
   it.live("says why it failed", () =>
     Effect.gen(function* () {
-      const { layer, folder } = yield* harbour({ files: { "empty.txt": "" } })
+      const { layer, folder } = yield* harbour({ files: { "binary.txt": "\u0000\u0001\u0002\u0003" } })
       yield* Effect.gen(function* () {
         const batches = yield* Batches
-        const id = yield* batches.start(folder, manifest(["empty.txt"]))
+        const id = yield* batches.start(folder, manifest(["binary.txt"]))
         const end = yield* batches.awaitEnd(id)
         expect(errorOf(end)?.code).toBe("AllDocumentsFailed")
         const told = yield* toldOf(id, "BatchFailed")

@@ -13,7 +13,7 @@ import { canonical, harbour, lookout, manifest } from "./sea.ts"
 const files = {
   "one.txt": "ShipAlba passed ShipBoreas.",
   "two.txt": "ShipCetus passed ShipDorado.",
-  "empty.txt": "",
+  "binary.txt": "\u0000\u0001\u0002\u0003",
 }
 const names = Object.keys(files)
 
@@ -24,6 +24,28 @@ const failing = (asked: Array<string>, word: string, times: number) => {
   let left = times
   return lookout(asked, ({ text }) => (text.includes(word) && left-- > 0 ? Effect.fail(away) : Effect.void))
 }
+
+describe("a batch with a document without text", () => {
+  it.live("is completed, counts it as not read, and does not read it again", () =>
+    Effect.gen(function* () {
+      const { layer, folder, data } = yield* harbour({ files: { ...files, "binary.txt": " \n" } })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const run = Effect.gen(function* () {
+          return yield* batches.awaitEnd(yield* batches.start(folder, manifest(names), { config: { validation: "warn" } }))
+        })
+        const first = yield* run
+        expect(first).toMatchObject({ _tag: "Completed", documentsCompleted: 3, documentsFailed: 0 })
+        const notRead = { language: "zxx", documents: 1, unread: 1, reason: "empty" }
+        expect("languages" in first ? first.languages : []).toContainEqual(notRead)
+        expect((yield* canonical(data)).passings).toBe(2)
+        const second = yield* run
+        expect(second).toMatchObject({ _tag: "Completed", documentsUnchanged: 3 })
+        expect("languages" in second ? second.languages : []).toContainEqual(notRead)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+})
 
 describe("a batch with a document that fails", () => {
   it.live("continues with the others under `continue`, and is partially completed", () =>
@@ -37,7 +59,7 @@ describe("a batch with a document that fails", () => {
         expect((yield* canonical(data)).passings).toBe(2)
         const failed = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { status: "failed" }))
         expect(failed).toHaveLength(1)
-        expect(failed[0]?.error).toMatch(/empty/)
+        expect(failed[0]?.error).toMatch(/binary/)
       }).pipe(Effect.provide(layer))
     }),
   )
@@ -50,7 +72,7 @@ describe("a batch with a document that fails", () => {
         const id = yield* batches.start(folder, manifest(names), { config: { failurePolicy: "failFast" } })
         const end = yield* batches.awaitEnd(id)
         expect(end).toMatchObject({ _tag: "Failed", failedInStage: "extracting" })
-        expect(end._tag === "Failed" ? end.error.message : "").toMatch(/empty\.txt/)
+        expect(end._tag === "Failed" ? end.error.message : "").toMatch(/binary\.txt/)
         const records = JSON.parse(yield* Effect.promise(() => readFile(join(data, "batches", id, "metadata.json"), "utf8")))
         expect(records).toHaveLength(names.length)
         expect((yield* canonical(data)).lines).toEqual([])

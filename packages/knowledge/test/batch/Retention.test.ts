@@ -89,10 +89,10 @@ describe("the retention of batches", () => {
 
   it.live("leaves a batch alone that can be resumed until it is older, and then extracts its documents again", () =>
     Effect.gen(function* () {
-      const { layer, folder, data } = yield* harbour({ files: { ...files, "empty.txt": "" } })
+      const { layer, folder, data } = yield* harbour({ files: { ...files, "binary.txt": "\u0000\u0001\u0002\u0003" } })
       yield* Effect.gen(function* () {
         const batches = yield* Batches
-        const id = yield* batches.start(folder, manifest(["one.txt", "empty.txt"]), { config: { validation: "warn" } })
+        const id = yield* batches.start(folder, manifest(["one.txt", "binary.txt"]), { config: { validation: "warn" } })
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "PartiallyCompleted" })
         expect(yield* batches.purge({ endedBefore: "1 hour" })).toMatchObject({ batches: 0 })
         yield* Effect.sleep("20 millis")

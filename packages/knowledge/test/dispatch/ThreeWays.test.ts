@@ -29,7 +29,7 @@ const files = {
   "plain.txt": "ShipAlba passed ShipBora off the coast.",
   "unsure.txt": "Perhaps ShipCora passed ShipDana off the coast.",
   "misfit.txt": "ShipEdda passed ShipFara at 999999999999 knots.",
-  "empty.txt": "",
+  "binary.txt": "\u0000\u0001\u0002\u0003",
   "endless.txt": "ShipGala passed ShipHaga in an endless storm.",
   "known.txt": "ShipIona passed ShipJava off the coast.",
 }
@@ -150,7 +150,7 @@ describe("a batch by its own process, by tasks and by activities", () => {
           return { input, reason: state._tag === "Failed" ? [state.failedInStage, state.error.code, state.documentsFailed] : [] }
         })
       const { input, reason } = yield* reasonOf("process")
-      assert.deepStrictEqual(reason, ["extracting", "DocumentEmpty", 1])
+      assert.deepStrictEqual(reason, ["extracting", "DocumentBinary", 1])
       assert.deepStrictEqual((yield* reasonOf("activities", input)).reason, reason)
     }).pipe(Effect.scoped),
   )

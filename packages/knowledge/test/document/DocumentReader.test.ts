@@ -317,6 +317,25 @@ describe("CSV", () => {
 })
 
 describe("PDF", () => {
+  it.effect("joins words that the end of a line divides, and keeps the hyphens of compounds, names and addresses", () =>
+    Effect.gen(function* () {
+      const lines = [
+        "The agree-",
+        "ment of the well-known Rolls-",
+        "Royce is a well-",
+        "known one, of 1914-",
+        "1918, at https://x.example/a-",
+        "b and a -",
+        "dash.",
+      ]
+      const { text } = yield* read("a.pdf", makePdf([lines]))
+      assert.strictEqual(
+        text.trim(),
+        "The agreement of the well-known Rolls-Royce is a well-known one, of 1914-\n1918, at https://x.example/a-b and a -\ndash.",
+      )
+    }),
+  )
+
   it.effect("gives its text page by page", () =>
     Effect.gen(function* () {
       const reading = yield* read(

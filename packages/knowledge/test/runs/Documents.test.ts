@@ -3,6 +3,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { Extractions } from "../../src/runs/Extractions.ts"
+import { makePdf } from "../document/makePdf.ts"
 import { base, opened, passing } from "./Sea.ts"
 
 const failureOf = (documents: Readonly<Record<string, string | Uint8Array>>, name: string, ontology = "sea.ttl") =>
@@ -22,8 +23,6 @@ const binary = Uint8Array.from({ length: 4096 }, (_, index) => (index * 7919) % 
 
 describe("a run of a document that", () => {
   it.live.each([
-    ["is empty", "", "DocumentEmpty"],
-    ["is only white space", " \n\t ".repeat(500), "DocumentEmpty"],
     ["is binary", binary, "DocumentBinary"],
     ["is binary behind a few words", new Uint8Array([...new TextEncoder().encode("Ship1 passed Ship2. "), ...binary]), "DocumentBinary"],
   ] as const)("%s fails and says what it is", ([, content, code]) =>
@@ -32,6 +31,24 @@ describe("a run of a document that", () => {
       expect(failure.code).toBe(code)
       expect(failure.message).toContain("log.txt")
       expect(failure.asked).toEqual([])
+    }),
+  )
+
+  it.live.each([
+    ["is empty", "log.txt", ""],
+    ["is only white space", "log.txt", " \n\t ".repeat(500)],
+    ["is a scan without a layer of text", "scan.pdf", makePdf([[], []])],
+  ] as const)("%s succeeds without facts, and is noted as not read", ([, name, content]) =>
+    Effect.gen(function* () {
+      const asked: Array<number> = []
+      const { layer, request } = yield* opened(passing(asked), { [name]: content })
+      yield* Effect.gen(function* () {
+        const extractions = yield* Extractions
+        const result = yield* extractions.run(request(name))
+        expect(result).toMatchObject({ chunks: 0, facts: 0, language: "zxx", unread: "empty" })
+        expect(yield* extractions.get(result.runId)).toMatchObject({ status: "succeeded", language: "zxx", unread: "empty" })
+        expect(asked).toEqual([])
+      }).pipe(Effect.provide(layer))
     }),
   )
 

@@ -9,7 +9,7 @@ import { Output } from "../../output/Output.ts"
 import type { Column } from "../../output/Table.ts"
 import { cursorFrom, cursorText } from "../../workspace/Cursor.ts"
 import { knowledge } from "../../workspace/Opening.ts"
-import { paging } from "../shared.ts"
+import { paging, upTo } from "../shared.ts"
 
 const { observing } = knowledge
 
@@ -42,13 +42,12 @@ export default command(
     Effect.gen(function* () {
       const output = yield* Output
       const after = yield* cursorFrom(input.after)
-      const page = yield* operations.list({
-        ...optional({ state: input.state, status: input.status, order: input.order }),
-        limit: input.limit,
-        ...after,
-      })
-      const withdrawn = yield* operations.withdrawnOf(page.batches.flatMap(({ progress }) => progress ?? []))
-      const rows = page.batches.map((one) => ({ ...one, ...(withdrawn.has(one.batchId) ? { withdrawn: true } : {}) }))
+      const chosen = optional({ state: input.state, status: input.status, order: input.order })
+      const page = yield* upTo(input.limit, after.after, (limit, from) =>
+        Effect.map(operations.list({ ...chosen, limit, ...optional({ after: from }) }), ({ batches: items, next }) => ({ items, next })),
+      )
+      const withdrawn = yield* operations.withdrawnOf(page.items.flatMap(({ progress }) => progress ?? []))
+      const rows = page.items.map((one) => ({ ...one, ...(withdrawn.has(one.batchId) ? { withdrawn: true } : {}) }))
       const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
         { title: "BATCH", of: ({ batchId }) => batchId },
         { title: "STATE", of: ({ state }) => state, looks: (text, row, style) => stateLooks(row.state, style).replace(row.state, text) },

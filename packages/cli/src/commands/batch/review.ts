@@ -1,5 +1,6 @@
 import type { BatchId } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import { batchIdOf } from "../../batch/BatchSource.ts"
 import {
@@ -18,7 +19,7 @@ import { agreed } from "../../output/Asking.ts"
 import { Output } from "../../output/Output.ts"
 import { knowledge, type Place } from "../../workspace/Opening.ts"
 import { type RunningServer, runningServerWith } from "../../workspace/Server.ts"
-import { keyOption, paging } from "../shared.ts"
+import { keyOption, paging, upTo } from "../shared.ts"
 import { batch } from "./shared.ts"
 
 const { acting, observing } = knowledge
@@ -117,11 +118,16 @@ const listFacts = (input: ReviewInput, id: BatchId, filter: Effect.Success<Retur
     const output = yield* Output
     const after = yield* reviewPlaceFrom(input.after)
     const status = input.status === "all" ? {} : { status: input.status }
-    const page = yield* operations.review(id, { ...filter, ...status, ...after, limit: input.limit })
-    if (output.isJson) yield* output.rows(page.facts, [], "")
-    else if (page.facts.length === 0)
+    const page = yield* upTo(input.limit, after.after, (most, from) =>
+      Effect.map(operations.review(id, { ...filter, ...status, ...optional({ after: from }), limit: most }), ({ facts: items, next }) => ({
+        items,
+        next,
+      })),
+    )
+    if (output.isJson) yield* output.rows(page.items, [], "")
+    else if (page.items.length === 0)
       yield* output.note(`no fact of ${id} is ${input.status === "all" ? "on the review list" : input.status}`)
-    for (const fact of output.isJson ? [] : page.facts) yield* output.text(reviewText(fact, output.style))
+    for (const fact of output.isJson ? [] : page.items) yield* output.text(reviewText(fact, output.style))
     if (page.next !== undefined) yield* output.note(`more with --after ${reviewPlaceText(page.next)}`)
   })
 

@@ -21,6 +21,7 @@ import { Output } from "../../output/Output.ts"
 import type { Column } from "../../output/Table.ts"
 import { notACursor } from "../../workspace/Cursor.ts"
 import { knowledge } from "../../workspace/Opening.ts"
+import { upTo } from "../shared.ts"
 import { batch } from "./shared.ts"
 
 const { observing } = knowledge
@@ -55,7 +56,7 @@ export default command(
       const id = yield* batchIdOf(input.batch)
       const state = yield* operations.state(id)
       const page = input.documents === undefined ? undefined : yield* documentsOf(id, input.documents, input)
-      const documents = page?.documents
+      const documents = page?.items
       const validation = input.quarantine ? yield* validationOf(state) : undefined
       const failures = input.failures ? (yield* operations.failures(id)).groups : undefined
       const { review, inGraph } = yield* operations.statusWithReview(state)
@@ -122,7 +123,7 @@ export default command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-type Listed = Effect.Success<ReturnType<typeof documentsOf>>["documents"][number]
+type Listed = Effect.Success<ReturnType<typeof documentsOf>>["items"][number]
 
 const documentsOf = (
   id: BatchId,
@@ -130,10 +131,12 @@ const documentsOf = (
   { limit, after }: { readonly limit: number; readonly after: string | undefined },
 ) =>
   Effect.gen(function* () {
-    const place = after === undefined ? undefined : Option.getOrUndefined(Schema.decodeUnknownOption(DocumentId)(after))
+    const place: string | undefined = after === undefined ? undefined : Option.getOrUndefined(Schema.decodeUnknownOption(DocumentId)(after))
     if (after !== undefined && place === undefined) return yield* notACursor(after)
     const status = which === "all" ? undefined : which
-    return yield* operations.documents(id, { status, limit: Math.min(1000, limit), after: place })
+    return yield* upTo(limit, place, (most, from) =>
+      Effect.map(operations.documents(id, { status, limit: most, after: from }), ({ documents: items, next }) => ({ items, next })),
+    )
   })
 
 type Validation = Effect.Success<ReturnType<typeof validationOf>>

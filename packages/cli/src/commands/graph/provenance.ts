@@ -1,6 +1,7 @@
 import { localName, type Place } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
 import * as explore from "@detent/workspace/operations/graphExplore"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../../Failure.ts"
 import { chooseVersion } from "../../graph/chooseGraph.ts"
@@ -8,6 +9,7 @@ import { chooseProperty } from "../../graph/chooseTerm.ts"
 import { command } from "../../line/Command.ts"
 import { Output } from "../../output/Output.ts"
 import { knowledge } from "../../workspace/Opening.ts"
+import { upTo } from "../shared.ts"
 import { cursorOf, entityIri, objectText, pageOptions, placeOf } from "./shared.ts"
 
 const { observing } = knowledge
@@ -59,11 +61,16 @@ export default command(
       const isOneFact = property !== undefined || object !== undefined
       if (isOneFact && places)
         return yield* new WrongUsage({ problem: "--places shows all facts of an entity", nextStep: "remove --property and --object" })
-      const page = isOneFact
-        ? yield* explore.facts(version, { subject, property, object, limit, ...(yield* placeOf(input.after)) })
-        : yield* graph.provenance(version, subject, { ...(yield* placeOf(input.after)), limit, places })
+      const page = yield* upTo(limit, (yield* placeOf(input.after)).after, (most, after) =>
+        Effect.map(
+          isOneFact
+            ? explore.facts(version, { subject, property, object, limit: most, ...optional({ after }) })
+            : graph.provenance(version, subject, { ...optional({ after }), limit: most, places }),
+          ({ facts: items, next }) => ({ items, next }),
+        ),
+      )
       yield* output.rows(
-        page.facts,
+        page.items,
         [
           { title: "PROPERTY", of: ({ property }) => localName(property) },
           { title: "OBJECT", of: objectText },

@@ -5,7 +5,7 @@ import { command } from "../../line/Command.ts"
 import { momentText } from "../../output/Moment.ts"
 import { Output } from "../../output/Output.ts"
 import { knowledge } from "../../workspace/Opening.ts"
-import { paging } from "../shared.ts"
+import { paging, upTo } from "../shared.ts"
 import { namespace } from "./shared.ts"
 
 const { observing } = knowledge
@@ -22,9 +22,11 @@ export default command(
     Effect.gen(function* () {
       const output = yield* Output
       const { namespace: name } = yield* chooseGraph(input.namespace)
-      const page = yield* explore.versions(name, { limit: Math.min(1000, input.limit), after: yield* versionIn("--after", input.after) })
+      const page = yield* upTo(input.limit, yield* versionIn("--after", input.after), (limit, after) =>
+        Effect.map(explore.versions(name, { limit, after }), ({ versions: items, next }) => ({ items, next })),
+      )
       yield* output.rows(
-        page.versions,
+        page.items,
         [
           { title: "VERSION", of: ({ version }) => version },
           { title: "TRIPLES", of: ({ triples }) => triples },

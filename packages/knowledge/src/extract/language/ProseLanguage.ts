@@ -99,9 +99,15 @@ export const withoutEnding = (word: string, endings: ReadonlyArray<string>, leas
   return ending === undefined ? word : word.slice(0, -ending.length)
 }
 
-/** Why the prose of a document is not read: the extractor does not know the language, or the ontology has no labels in it. */
-export const UnreadProse = Schema.Literals(["language", "labels"])
+/**
+ * Why the prose of a document is not read: the extractor does not know the language, the ontology has no labels in it, or the document has
+ * no text at all, such as a scanned page.
+ */
+export const UnreadProse = Schema.Literals(["language", "labels", "empty"])
 export type UnreadProse = typeof UnreadProse.Type
+
+/** The language of a document without text: the tag for no linguistic content. */
+export const noLanguage = "zxx"
 
 /** The languages whose prose the built-in extractor reads. */
 export const proseLanguages: ReadonlyArray<string> = ["en", "de", "fr", "es"]
@@ -109,6 +115,7 @@ export const proseLanguages: ReadonlyArray<string> = ["en", "de", "fr", "es"]
 /** `German` for `de`. Text that is not a language tag is returned unchanged. */
 export const languageName = (language: string): string => {
   if (language === "und") return "an unknown language"
+  if (language === noLanguage) return "no language"
   if (!/^[a-z]{2,3}$/.test(language)) return language
   return new Intl.DisplayNames("en", { type: "language", fallback: "none" }).of(language) ?? language
 }
@@ -117,6 +124,7 @@ export const languageName = (language: string): string => {
 export const unreadNextStep = (language: string, reason: UnreadProse): string => {
   const read = proseLanguages.map(languageName)
   const model = "extract with a model: --extractor openai:MODEL or anthropic:MODEL"
+  if (reason === "empty") return "a document has no text: give a scanned one a layer of text by OCR, or leave it out of the batch"
   if (reason === "labels")
     return `the ontology has no labels in ${languageName(language)}: add rdfs:label "..."@${language} to its properties, or ${model}`
   return `the built-in extractor reads prose in ${read.slice(0, -1).join(", ")} and ${read.at(-1)}, and tables and fields in any language; ${model}`
