@@ -12,6 +12,7 @@ export const groups = {
       actors: "10,000 idle actors: heap and time to create them",
       types: "CPU time of type-checking 20 machines of 10 states",
       imports: "CPU time of importing the package",
+      check: "model checking: decisions a second, and how soon planted mistakes are found",
     },
   },
   durable: {
