@@ -15,7 +15,7 @@
 import { type RemoteAnswer, type RemoteRequest, reachOperation } from "@detent/durable/internal"
 import { Overloaded, PersistenceFailed } from "@detent/machine"
 import type { InstanceKey } from "@detent/store"
-import { instanceName } from "@detent/store/internal"
+import { instanceName, monotonicMillis } from "@detent/store/internal"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -246,7 +246,7 @@ export class Delivery {
 
   /** The monotonic clock in milliseconds: the wall clock of the node may be adjusted. */
   get #now(): number {
-    return Number(this.#with.clock.monotonicTimeNanosUnsafe()) / 1_000_000
+    return monotonicMillis(this.#with.clock)
   }
 
   /** Queues a line for the next call, if it has requests to send and may send them. */

@@ -6,6 +6,7 @@
  *     closed    it failed, or the node was silent for one lease: all its calls have ended, and the next call opens another
  */
 import { describe } from "@detent/machine/internal"
+import { monotonicMillis } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -84,7 +85,7 @@ class Connection {
   }
 
   get #now(): number {
-    return Number(this.#options.clock.monotonicTimeNanosUnsafe()) / 1_000_000
+    return monotonicMillis(this.#options.clock)
   }
 
   call(parcels: ReadonlyArray<Parcel>, listener: CallListener) {

@@ -5,7 +5,7 @@
 import { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
 import type { InstanceKey } from "@detent/store"
-import { instanceName, retryFailed } from "@detent/store/internal"
+import { instanceName, monotonicMillis, retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -18,7 +18,7 @@ const firstPause = 50
 const longestPause = 1000
 
 interface Waiter {
-  /** Until when it waits. */
+  /** Until when it waits, by the monotonic clock. */
   readonly until: number
   readonly resume: (opened: Exit.Exit<LiveInstance, OpenError>) => void
 }
@@ -117,6 +117,6 @@ export class StoreWait {
   }
 
   get #now(): number {
-    return this.#environment.clock.currentTimeMillisUnsafe()
+    return monotonicMillis(this.#environment.clock)
   }
 }

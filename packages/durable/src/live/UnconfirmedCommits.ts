@@ -12,7 +12,7 @@
 import { PersistenceFailed, type SendError, SequenceConflict } from "@detent/machine"
 import type { ActorState } from "@detent/machine/internal"
 import type { EventRecord, InstanceKey } from "@detent/store"
-import { retryFailed } from "@detent/store/internal"
+import { monotonicMillis, retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { Envelope } from "../machine/Envelope.ts"
@@ -37,7 +37,7 @@ export type Fate =
   | { readonly _tag: "NotStored"; readonly reloaded: Reloaded; readonly given: GivenUp; readonly pauseMillis: number }
   | { readonly _tag: "Unknown"; readonly error: SendError }
 
-/** Since when, and how often, the store has failed to store the instance's commits. */
+/** Since when, by the monotonic clock, and how often, the store has failed to store the instance's commits. */
 interface Outage {
   readonly since: number
   readonly times: number
@@ -126,14 +126,14 @@ export class UnconfirmedCommits {
   }
 
   #failAgain(): Outage {
-    const now = this.#record.environment.clock.currentTimeMillisUnsafe()
+    const now = monotonicMillis(this.#record.environment.clock)
     this.#outage = { since: this.#outage?.since ?? now, times: (this.#outage?.times ?? 0) + 1 }
     return this.#outage
   }
 
   /** Whether the outage has lasted for the store timeout: senders get the error then. */
   #isOver({ since }: Outage): boolean {
-    return this.#record.environment.clock.currentTimeMillisUnsafe() - since >= this.#context.storeTimeoutMillis
+    return monotonicMillis(this.#record.environment.clock) - since >= this.#context.storeTimeoutMillis
   }
 
   #read(error: SendError, given: GivenUp, latest?: Flight): Effect.Effect<Fate> {

@@ -17,6 +17,7 @@
 import { DefinitionError, type PersistenceFailed } from "@detent/machine"
 import type { Fence } from "@detent/store"
 import { Leases, type LeasesService } from "@detent/store"
+import { monotonicMillis } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
@@ -104,11 +105,12 @@ export const leaseAcquirer = (leases: LeasesService, config: LockConfig & { read
   return <Error>(name: string, errorOf: (problem: LeaseProblem) => Error): Effect.Effect<HeldLease<Error>, Error | PersistenceFailed> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.gen(function* () {
-        const began = yield* Clock.currentTimeMillis
+        const clock = yield* Clock.Clock
+        const began = monotonicMillis(clock)
         for (;;) {
           const result = yield* restore(LeaseHolder.tryHold(leases, { ...request, name }))
           if (result._tag === "Held") return heldLease(result.held, errorOf)
-          const remaining = began + patience - (yield* Clock.currentTimeMillis)
+          const remaining = began + patience - monotonicMillis(clock)
           if (remaining <= 0) {
             const { owner: holder, expiresAt: until } = result.holder
             return yield* Effect.fail(errorOf({ problem: patience === 0 ? "busy" : "timed out", holder, until }))

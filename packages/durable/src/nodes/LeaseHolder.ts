@@ -12,7 +12,7 @@
  */
 import { PersistenceFailed } from "@detent/machine"
 import type { Lease, LeaseResult, LeasesService } from "@detent/store"
-import { problemOf } from "@detent/store/internal"
+import { monotonicMillis, problemOf } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -166,8 +166,6 @@ export class LeaseHolder {
     }
   })
 }
-
-const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
 
 /** Releases a lease that the store granted after the caller had stopped waiting. */
 const releaseLate = (leases: LeasesService, asking: Fiber.Fiber<LeaseResult, PersistenceFailed>): Effect.Effect<void> =>

@@ -15,6 +15,7 @@ import { PersistenceFailed } from "@detent/machine"
 import { explainWithFrames } from "@detent/machine/internal"
 import type { Fence } from "@detent/store"
 import { forkLoop, type Lease, Leases, type LeasesService } from "@detent/store"
+import { monotonicMillis } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -276,7 +277,7 @@ class KnownOwners {
   }
 
   get #now(): number {
-    return Number(this.#clock.monotonicTimeNanosUnsafe()) / 1_000_000
+    return monotonicMillis(this.#clock)
   }
 }
 

@@ -8,7 +8,7 @@ import { NewerVersion, type PersistenceFailed } from "@detent/machine"
 import type { Compiled } from "@detent/machine/internal"
 import type { InstanceKey } from "@detent/store"
 import { forkLoop } from "@detent/store"
-import type { ShardFilter } from "@detent/store/internal"
+import { monotonicMillis, type ShardFilter } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -122,16 +122,17 @@ export class HeldCheck {
   #checkInstances(machine: RegisteredMachine, progress: Progress, shards: ShardFilter | undefined): Effect.Effect<void, PersistenceFailed> {
     const { journal, table } = this.#engine
     return Effect.gen({ self: this }, function* () {
+      const clock = yield* Clock.Clock
       let failing = 0
       const filter = { machine: machine.name, status: "running", newestVersion: machine.version } as const
       for (let after: string | undefined; !table.isClosed; ) {
-        const began = yield* Clock.monotonicTimeNanos
+        const began = monotonicMillis(clock)
         const page = yield* journal.page(shards === undefined ? filter : { ...filter, shards }, pageSize, after)
         failing += yield* this.#checkPage(machine, page)
         progress.checked += page.length
         if (page.length < pageSize) break
         after = page.at(-1)?.id
-        const took = Number((yield* Clock.monotonicTimeNanos) - began) / 1_000_000
+        const took = monotonicMillis(clock) - began
         yield* Effect.sleep(Math.max(pauseMillis, pauseFactor * took))
       }
       if (failing > 0) yield* Effect.logWarning(summary(machine, failing, progress.checked))

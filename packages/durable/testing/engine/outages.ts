@@ -1,6 +1,7 @@
 /** A store that is away for long: nothing that an instance does by itself ends with it. */
 import { Event, Machine, PersistenceFailed, RetryPolicy, State } from "@detent/machine"
 import { expect } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
@@ -146,6 +147,35 @@ export const outages = ({ describe, test }: Kit) =>
         for (let second = 0; second < 2; second++) yield* pass("1 second")
         expect(waiting.map((fiber) => fiber.pollUnsafe() !== undefined)).toEqual(calls.map(() => true))
         yield* Effect.forEach(waiting, passFor)
+      }))
+
+    test("a clock that is set forward meanwhile ends no wait for the store", (rig) =>
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        let ahead = 0
+        const adjusted: Clock.Clock = {
+          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead,
+          currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + ahead),
+          currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + BigInt(ahead) * 1_000_000n,
+          currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + BigInt(ahead) * 1_000_000n),
+          monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+          monotonicTimeNanos: clock.monotonicTimeNanos,
+          sleep: (duration) => clock.sleep(duration),
+        }
+        const { engine, probe } = yield* Effect.provideService(rig.open({ storeTimeout: "1 minute" }), Clock.Clock, adjusted)
+        const inMemory = yield* engine.start(Job, "memory", JobState.Busy({ n: 0 }))
+        const outside = yield* engine.start(Job, "outside", JobState.Busy({ n: 0 }))
+        yield* engine.release(Job, ["outside"])
+        allFails(probe)
+        const waiting = yield* Effect.forEach([inMemory, outside], (job) =>
+          Effect.forkChild(Effect.exit(job.send(JobEvent.Add({ by: 1 }))), { startImmediately: true }),
+        )
+        yield* rig.pass("1 second")
+        ahead = 3_600_000
+        for (let second = 0; second < 5; second++) yield* rig.pass("1 second")
+        expect(waiting.map((fiber) => fiber.pollUnsafe() === undefined)).toEqual([true, true])
+        heals(probe)
+        for (const fiber of waiting) expect((yield* rig.passFor(fiber))._tag).toBe("Success")
       }))
 
     test("senders that wait for the store get their turn in the order in which they sent", ({ open, pass, passFor, events }) =>

@@ -16,6 +16,7 @@ import * as Client from "effect/sql/SqlClient"
 import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import * as SqliteClient from "../driver/SqliteClient.ts"
+import { monotonicMillis } from "../runtime/monotonicMillis.ts"
 import { CurrentFileGuard, FileGuard } from "./FileGuard.ts"
 import { hasFolder, isLockedElsewhere } from "./opening.ts"
 
@@ -30,7 +31,7 @@ const longestPauseMillis = 25
 /** Another process holds its lock in real time, also under a test clock. */
 const clock = Clock.Clock.defaultValue()
 
-const nowMillis = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+const nowMillis = (): number => monotonicMillis(clock)
 
 /** Tries again while another process holds the write lock. SQLite has then executed nothing. */
 export const retryWhileLocked = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, E | SqlError, R> =>
