@@ -47,7 +47,7 @@ const many = Effect.gen(function* () {
       ["detent_", `(with recursive c (n) as (select 1 union all select n + 1 from c where n < ${total}) select n from c)`, "0"] as const,
   })
   for (const statement of [
-    `insert into ${prefix}instances (machine, id, tag, status, sequence, version, resident, started_at, updated_at)
+    `insert into ${prefix}instances (machine, id, tag, status, sequence, version, needs_owner, owes, started_at, updated_at)
      select 'tally', 'i-' || n, case when n % 10 = 0 then 'Open' else 'Done' end, case when n % 10 = 0 then 'running' else 'final' end,
        3, 1, ${flag}, n, n from ${numbers}`,
     `insert into ${prefix}listing (instance, machine, id, tag, status, updated_at)

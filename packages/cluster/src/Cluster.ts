@@ -305,13 +305,13 @@ const digestOf = (text: string): Buffer => createHash("sha256").update(text).dig
 
 /** Why a node cannot take part beside another one, if it cannot: the shards of this node would be unreachable. */
 const disagreement = (other: NodeSettings, own: SharedSettings): ClusterMisconfigured | undefined => {
-  if (other.shardCount !== null && other.shardCount !== own.shardCount) {
+  if (other.shardCount !== own.shardCount) {
     return new ClusterMisconfigured({
       problem: `node ${other.address} divides the instances into ${other.shardCount} shards, and this one into ${own.shardCount}`,
       nextStep: "start the version of Detent that the other nodes run, or stop all nodes before you start another",
     })
   }
-  if (other.tokenMark !== null && other.tokenMark !== own.tokenMark) {
+  if (other.tokenMark !== own.tokenMark) {
     return new ClusterMisconfigured({
       problem: `node ${other.address} has a different token than this one`,
       nextStep: "give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first",

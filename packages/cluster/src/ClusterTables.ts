@@ -19,10 +19,9 @@ export interface NodeLife {
 
 /** Settings that all nodes of a cluster must share. */
 export interface SharedSettings {
-  /** The number of shards of the node. Null: written by an earlier version. */
-  readonly shardCount: number | null
-  /** The digest by which the tokens of nodes are compared. Null: written by an earlier version. */
-  readonly tokenMark: string | null
+  readonly shardCount: number
+  /** The digest by which the tokens of nodes are compared. */
+  readonly tokenMark: string
 }
 
 /** A node with the settings that it must share with others. */
@@ -97,7 +96,9 @@ const migrations = (schema: string) => ({
       lease text not null,
       token bigint not null,
       draining boolean not null default false,
-      started_at bigint not null
+      started_at bigint not null,
+      shard_count integer not null,
+      token_mark text not null
     )`)
     yield* sql.unsafe(`create table ${schema}.cluster_shards (
       shard integer primary key,
@@ -107,13 +108,6 @@ const migrations = (schema: string) => ({
       token bigint not null
     )`)
   }),
-  "0002_settings": Effect.gen(function* () {
-    const sql = yield* SqlClient
-    yield* sql.unsafe(`alter table ${schema}.cluster_nodes add column shard_count integer, add column token_mark text`)
-  }),
-  // Earlier versions had an index of the ids of deliveries.
-  "0003_deliveries": Effect.void,
-  "0004_deliveries": Effect.flatMap(SqlClient, (sql) => Effect.asVoid(sql.unsafe(`drop index if exists ${schema}.events_delivery`))),
 })
 
 /** Creates the tables if they are missing. */
@@ -170,8 +164,7 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
       runners: sql<RunnerRow>`select n.runner, n.draining from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,
       nodes: Effect.map(
         // Nodes are few, so each takes one lookup in the index of owners. A node without shards runs nothing, although rows that no other
-        // node has taken over still name it. Tables of an earlier version lack the columns of settings. Late
-        // timers are found by a loose scan of their index, one step for each machine that has timers.
+        // node has taken over still name it. Late timers are found by a loose scan of their index, one step for each machine that has timers.
         sql<Omit<NodeRow, "startedAt" | "leaseMillis" | "lagMillis"> & { started_at: string; lease_millis: string; lag_millis: string }>`
           with recursive machines (machine) as (
             select min(t.machine) from ${timers} t where not t.dead
@@ -185,10 +178,10 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
             ) o join ${instances} i on i.instance = o.instance group by 1
           )
           select n.address, n.runner, n.node, n.draining, n.started_at::text as started_at,
-            (to_jsonb(n) ->> 'shard_count')::integer as "shardCount", to_jsonb(n) ->> 'token_mark' as "tokenMark", (
+            n.shard_count as "shardCount", n.token_mark as "tokenMark", (
             select count(*)::integer from ${shards} s where s.lease = n.lease and s.token = n.token
           ) as shards, (
-            select count(*)::integer from ${instances} i where i.resident and i.status = 'running' and i.reason = n.node
+            select count(*)::integer from ${instances} i where i.needs_owner and i.status = 'running' and i.owner = n.node
               and exists (select 1 from ${shards} s where s.lease = n.lease and s.token = n.token)
           ) as working, (
             select (l.expires_at - ${now})::text from ${leases} l where l.name = n.lease

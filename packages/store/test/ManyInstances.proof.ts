@@ -13,11 +13,11 @@ const total = Number(process.env["DETENT_MANY_INSTANCES"] ?? 1_000_000)
 
 /** Of the machine `big`: nine tenths are done, one in 10,000 is held, one in 1,000 has work. `small` has ten instances. */
 const instances = (numbers: string, prefix: string, flag: (condition: string) => string) => [
-  `insert into ${prefix}instances (machine, id, tag, status, reason, sequence, version, resident, started_at, updated_at)
+  `insert into ${prefix}instances (machine, id, tag, status, owner, sequence, version, needs_owner, owes, started_at, updated_at)
    select case when n <= 10 then 'small' else 'big' end, 'i-' || n,
      case when n % 10000 = 0 then 'Broken' when n % 10 = 0 then 'Waiting' else 'Done' end,
      case when n % 10000 = 0 then 'held' when n % 10 = 0 then 'running' else 'final' end,
-     case when n % 1000 = 10 then 'node-' || (n % 7) end, 3, 1, ${flag("n % 1000 = 10")}, n, n
+     case when n % 1000 = 10 then 'node-' || (n % 7) end, 3, 1, ${flag("n % 1000 = 10")}, ${flag("n < 0")}, n, n
    from ${numbers}`,
   `insert into ${prefix}timers (instance, machine, name, entry, due)
    select instance, machine, 'wait', 1, 4000000000000 + instance from ${prefix}instances where instance % 2 = 0`,
@@ -96,7 +96,7 @@ const ask = (explain: Explain, measure: Measure) =>
     assert.strictEqual((yield* asked("an id prefix", journal.page({ machine: "big", idPrefix: `i-${total / 10 - 1}` }, 50))).length, 11)
     assert.strictEqual((yield* asked("held by id", journal.page({ machine: "big", status: "held" }, 500))).length, rare)
     assert.strictEqual(
-      (yield* asked("with work", journal.page({ machine: "big", resident: true }, 500))).length,
+      (yield* asked("with work", journal.page({ machine: "big", needsOwner: true }, 500))).length,
       Math.min(500, total / 1000 - 1),
     )
     assert.strictEqual((yield* asked("the work of a node", journal.page({ machine: "big", owner: "node-3" }, 20))).length, 20)
@@ -106,8 +106,8 @@ const ask = (explain: Explain, measure: Measure) =>
       journal.takeOver({ machine: "big", owner: "node-3", newestVersion: 1 }, "node-4", 20),
     )
     assert.strictEqual(taken.opened.length, 20)
-    assert.strictEqual((yield* asked("ended, with parents to notify", journal.page({ machine: "big", owing: true }, 500))).length, 0)
-    assert.strictEqual((yield* asked("any work at all", journal.list({ resident: true, status: "running" }, 1))).instances.length, 1)
+    assert.strictEqual((yield* asked("ended, with parents to notify", journal.page({ machine: "big", owes: true }, 500))).length, 0)
+    assert.strictEqual((yield* asked("any work at all", journal.list({ needsOwner: true, status: "running" }, 1))).instances.length, 1)
     const counts = yield* asked("counts by state", journal.count("big"))
     assert.deepStrictEqual(Object.fromEntries([...counts].sort()), { Broken: rare, Done: 0.9 * total - 9, Waiting: total / 10 - rare - 1 })
     const due = yield* asked("the next timer of a machine with few", timers.nextDue(["small"]))

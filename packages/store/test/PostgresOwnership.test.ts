@@ -19,7 +19,15 @@ import { commit, event, freshKey, stored } from "../testing/samples.ts"
 import { freshDatabase } from "./support/Postgres.ts"
 import { within } from "./support/patience.ts"
 
-const atWork = (node?: string): InstanceSummary => ({ tag: "Working", status: "running", reason: node, version: 1, resident: true })
+const atWork = (node?: string): InstanceSummary => ({
+  tag: "Working",
+  status: "running",
+  reason: undefined,
+  version: 1,
+  needsOwner: true,
+  owner: node,
+  owes: false,
+})
 
 /** Holds a transaction open in another database of the server until the scope ends. */
 const holdTransaction = Effect.gen(function* () {

@@ -9,14 +9,9 @@ import * as Schema from "effect/Schema"
 import { SafeIntegers, SqlClient } from "effect/sql/SqlClient"
 import type { InstanceKey } from "../src/contract/Commit.ts"
 import { Journal } from "../src/contract/Journal.ts"
-import * as SqliteClient from "../src/driver/SqliteClient.ts"
 import * as SqliteStore from "../src/SqliteStore.ts"
-import { migrateTables } from "../src/sqlite/migrate.ts"
-import { initial } from "../src/sqlite/migrations/0001_initial.ts"
-import { commands } from "../src/sqlite/migrations/0002_commands.ts"
-import { rounds } from "../src/sqlite/migrations/0003_rounds.ts"
 import { commit, conflict, event, freshKey, snapshot, stored } from "../testing/samples.ts"
-import { freshFile, sqliteLayer } from "./support/Sqlite.ts"
+import { sqliteLayer } from "./support/Sqlite.ts"
 
 const numbers = (from: number, through: number) => Array.from({ length: through - from + 1 }, (_, index) => from + index)
 
@@ -39,21 +34,6 @@ const Page = Schema.Struct({
   left: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: last }))),
   after: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: last + 1 })),
   limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: last * 2 })),
-})
-
-const order: InstanceKey = { machine: "order", id: "o-1" }
-
-/** A file as it was before there were blocks. */
-const before = Effect.gen(function* () {
-  yield* migrateTables("detent_migrations", { "0001_initial": initial, "0002_commands": commands, "0003_rounds": rounds })
-  const sql = yield* SqlClient
-  yield* sql`
-    insert into detent_instances (instance, machine, id, tag, status, sequence, version, resident, started_at, updated_at, origin)
-    values (7, ${order.machine}, ${order.id}, 'Moving', 'running', 100, 1, 0, 1, 1, '{"_tag":"Begun"}')`
-  for (const { sequence, at, tag, body } of numbers(1, 100).map((number) => event(number))) {
-    yield* sql`insert into detent_events (instance, sequence, at, tag, body, dedupe_id)
-      values (7, ${sequence}, ${at}, ${tag}, ${body}, ${`sent-${sequence}`})`
-  }
 })
 
 describe("events on SQLite", () => {
@@ -139,73 +119,6 @@ describe("events on SQLite", () => {
       assert.isTrue(yield* journal.rewrite(key, event(300, { body: "{}" })))
       assert.deepStrictEqual(yield* sql`select count(*) as blocks from detent_blocks`, [{ blocks: 2 }])
     }).pipe(Effect.provide(sqliteLayer)),
-  )
-
-  it.live("events stored before there were blocks are found", () =>
-    Effect.gen(function* () {
-      const filename = yield* freshFile
-      yield* Effect.provide(before, SqliteClient.layer({ filename }))
-      const check = Effect.gen(function* () {
-        const journal = yield* Journal
-        assert.deepStrictEqual(
-          yield* journal.events(order, 0, 1_000),
-          numbers(1, 100).map((sequence) => event(sequence, { dedupeId: `sent-${sequence}` })),
-        )
-        assert.deepStrictEqual(yield* journal.commit([commit(order, 100, { events: [event(101, { dedupeId: "sent-5" })] })]), [
-          { _tag: "Duplicate", dedupeId: "sent-5", sequence: 5 },
-        ])
-        assert.deepStrictEqual(yield* journal.commit([commit(order, 100)]), [stored])
-      })
-      yield* Effect.provide(check, SqliteStore.layer({ filename }))
-    }),
-  )
-
-  it.live("an upgrade keeps what the user has made around them", () =>
-    Effect.gen(function* () {
-      const filename = yield* freshFile
-      yield* Effect.provide(
-        Effect.gen(function* () {
-          yield* before
-          const sql = yield* SqlClient
-          yield* sql`create view latest as select max(sequence) as sequence from detent_events`
-          yield* sql`create table seen (sequence integer)`
-          yield* sql`create index own_index on detent_events (at)`
-          yield* sql`create trigger own_trigger after insert on detent_events begin insert into seen values (new.sequence); end`
-          yield* sql`create trigger elsewhere after delete on seen begin delete from detent_events where sequence < 0; end`
-        }),
-        SqliteClient.layer({ filename }),
-      )
-      const check = Effect.gen(function* () {
-        const journal = yield* Journal
-        const sql = yield* SqlClient
-        assert.deepStrictEqual(yield* journal.commit([commit(order, 100)]), [stored])
-        assert.deepStrictEqual(yield* sql`select sequence from latest`, [{ sequence: 101 }])
-        assert.deepStrictEqual(yield* sql`select sequence from seen`, [{ sequence: 101 }])
-        yield* sql`delete from seen`
-        assert.deepStrictEqual(yield* sql`select name from sqlite_master where name = 'own_index'`, [{ name: "own_index" }])
-      })
-      yield* Effect.provide(check, SqliteStore.layer({ filename }))
-    }),
-  )
-
-  it.live("an upgrade is refused where rows of the user's would go with it", () =>
-    Effect.gen(function* () {
-      const filename = yield* freshFile
-      yield* Effect.provide(
-        Effect.gen(function* () {
-          yield* before
-          const sql = yield* SqlClient
-          yield* sql`create table notes (instance integer, sequence integer, note text,
-            foreign key (instance, sequence) references detent_events (instance, sequence) on delete cascade)`
-          yield* sql`insert into notes values (7, 1, 'mine')`
-        }),
-        SqliteClient.layer({ filename }),
-      )
-      const failure = yield* Effect.flip(Effect.scoped(Layer.build(SqliteStore.layer({ filename }))))
-      assert.include(String(failure.cause), "notes refers to it by a foreign key")
-      const notes = Effect.flatMap(SqlClient, (sql) => sql`select note from notes`)
-      assert.deepStrictEqual(yield* Effect.provide(notes, SqliteClient.layer({ filename })), [{ note: "mine" }])
-    }),
   )
 })
 

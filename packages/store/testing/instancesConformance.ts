@@ -63,7 +63,7 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const journal = yield* Journal
         const { machine } = yield* freshKey
         const summary = (tag: string, status: InstanceStatus = "running") =>
-          ({ tag, status, reason: undefined, version: 1, resident: false }) as const
+          ({ tag, status, reason: undefined, version: 1, needsOwner: false, owner: undefined, owes: false }) as const
         const ids = ["x\uFF21", "x\u{1F600}", "x\uFF22", "x"]
         yield* journal.commit(
           ids.map((id, index) => commit({ machine, id }, -1, { at: 100, summary: summary(["A", "B", "C"][index % 3] ?? "A") })),
@@ -107,7 +107,8 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
             counts: Object.fromEntries(yield* journal.count(machine)),
           }
         })
-        const summary = (tag: string) => ({ tag, status: "running", reason: undefined, version: 1, resident: false }) as const
+        const summary = (tag: string) =>
+          ({ tag, status: "running", reason: undefined, version: 1, needsOwner: false, owner: undefined, owes: false }) as const
         yield* journal.commit([commit(key, -1, { summary: summary("A") })])
         assert.deepStrictEqual(yield* shown, { tags: ["A"], held: 0, counts: { A: 1 } })
         yield* journal.commit([commit(key, 0, { summary: summary("B") })])
@@ -143,10 +144,18 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
       Effect.gen(function* () {
         const journal = yield* Journal
         const { machine } = yield* freshKey
-        const summary = { tag: "A", status: "running", reason: undefined, version: 1, resident: false } as const
+        const summary = {
+          tag: "A",
+          status: "running",
+          reason: undefined,
+          version: 1,
+          needsOwner: false,
+          owner: undefined,
+          owes: false,
+        } as const
         yield* journal.commit([
           commit({ machine, id: "1" }, -1, { at: 10, summary }),
-          commit({ machine, id: "2" }, -1, { at: 20, summary: { ...summary, tag: "B", resident: true } }),
+          commit({ machine, id: "2" }, -1, { at: 20, summary: { ...summary, tag: "B", needsOwner: true } }),
           commit({ machine, id: "3" }, -1, { at: 30, summary: { ...summary, tag: "B", status: "stopped", reason: "enough" } }),
         ])
         const ids = (filter: object) =>
@@ -154,8 +163,8 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         assert.deepStrictEqual(yield* ids({}), ["1", "2", "3"])
         assert.deepStrictEqual(yield* ids({ tag: "B" }), ["2", "3"])
         assert.deepStrictEqual(yield* ids({ status: "stopped" }), ["3"])
-        assert.deepStrictEqual(yield* ids({ resident: true }), ["2"])
-        assert.deepStrictEqual(yield* ids({ resident: false }), ["1", "3"])
+        assert.deepStrictEqual(yield* ids({ needsOwner: true }), ["2"])
+        assert.deepStrictEqual(yield* ids({ needsOwner: false }), ["1", "3"])
         assert.deepStrictEqual(yield* ids({ updatedAfter: 10, updatedBefore: 30 }), ["2"])
         assert.deepStrictEqual(
           yield* journal.count(machine),
@@ -172,10 +181,18 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const journal = yield* Journal
         const key = yield* freshKey
         yield* journal.commit([commit(key, -1, { at: 10 })])
-        const summary = { tag: "Gone", status: "stopped", reason: "asked to", version: 3, resident: true } as const
+        const summary = {
+          tag: "Gone",
+          status: "stopped",
+          reason: "asked to",
+          version: 3,
+          needsOwner: false,
+          owner: undefined,
+          owes: true,
+        } as const
         yield* journal.commit([commit(key, 0, { at: 20, summary })])
         const { record } = Option.getOrThrow(yield* journal.open(key))
-        assert.deepStrictEqual(record, { ...key, ...summary, owner: undefined, sequence: 1, startedAt: 10, updatedAt: 20 })
+        assert.deepStrictEqual(record, { ...key, ...summary, sequence: 1, startedAt: 10, updatedAt: 20 })
       }),
     )
 
@@ -212,7 +229,9 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         yield* journal.commit([commit(key, -1)])
         const seen = { ...key, sequence: 0, status: "running" } as const
         yield* journal.commit([
-          commit(key, 0, { summary: { tag: "Done", status: "final", reason: undefined, version: 1, resident: false } }),
+          commit(key, 0, {
+            summary: { tag: "Done", status: "final", reason: undefined, version: 1, needsOwner: false, owner: undefined, owes: false },
+          }),
         ])
         assert.isFalse(yield* journal.setStatus(seen, "held", "it was read too early"))
         assert.isFalse(yield* journal.setStatus({ ...seen, sequence: 1 }, "held", "it has ended"))
@@ -290,7 +309,15 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const { machine } = yield* freshKey
         const now = yield* journal.clock
         const hour = 3_600_000
-        const summary = (status: InstanceStatus, resident = false) => ({ tag: status, status, reason: undefined, version: 1, resident })
+        const summary = (status: InstanceStatus, owes = false) => ({
+          tag: status,
+          status,
+          reason: undefined,
+          version: 1,
+          needsOwner: false,
+          owner: undefined,
+          owes,
+        })
         const begin = (id: string, at: number, ended: InstanceSummary) =>
           Effect.gen(function* () {
             yield* journal.commit([commit({ machine, id }, -1, { at })])
@@ -327,7 +354,15 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const { machine } = yield* freshKey
         const other = `${machine}-other`
         const at = (yield* journal.clock) - 3_600_000
-        const ended = { tag: "Done", status: "final", reason: undefined, version: 1, resident: false } as const
+        const ended = {
+          tag: "Done",
+          status: "final",
+          reason: undefined,
+          version: 1,
+          needsOwner: false,
+          owner: undefined,
+          owes: false,
+        } as const
         yield* journal.commit([commit({ machine, id: "old" }, -1, { at, summary: ended })])
         assert.strictEqual((yield* journal.list({ machine }, 10)).instances.length, 1)
         assert.strictEqual(yield* journal.purgeEnded(machine, 1000, 10), 1)

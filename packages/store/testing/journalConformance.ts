@@ -428,7 +428,7 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
           }),
         )
         const tag = `${difficult}${mark}`
-        const summary = { tag, status: "running", reason: undefined, version: 1, resident: false } as const
+        const summary = { tag, status: "running", reason: undefined, version: 1, needsOwner: false, owner: undefined, owes: false } as const
         const outcomes = yield* journal.commit(
           keys.map((key, index) => step(key, 0, { startedAt: 2000, summary, events: sent.slice(index, index + 1) })),
         )

@@ -86,7 +86,7 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         assert.deepStrictEqual(yield* placement(key), [undefined, "event 1 no longer fits"])
         yield* journal.setStatus({ ...key, sequence: 0, status: "held" }, "running", undefined)
         assert.deepStrictEqual(yield* placement(key), [undefined, undefined])
-        yield* journal.commit([commit(key, 0, { summary: { ...atWork("asked to"), status: "stopped" } })])
+        yield* journal.commit([commit(key, 0, { summary: { ...idle, status: "stopped", reason: "asked to" } })])
         assert.deepStrictEqual(yield* placement(key), [undefined, "asked to"])
       }),
     )
@@ -181,7 +181,7 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         const ids = Array.from({ length: 25 }, (_, index) => `i-${String(index).padStart(2, "0")}`)
         const owner = (index: number) => (index % 5 === 0 ? undefined : index % 2 === 0 ? "node-a" : "node-b")
         yield* journal.commit(ids.map((id, index) => commit({ machine, id }, -1, { summary: index < 20 ? atWork(owner(index)) : idle })))
-        const pages = (filter: { readonly resident?: true; readonly owner?: string | null; readonly status?: "running" | "held" }) =>
+        const pages = (filter: { readonly needsOwner?: true; readonly owner?: string | null; readonly status?: "running" | "held" }) =>
           Effect.gen(function* () {
             const seen: Array<string> = []
             for (;;) {
@@ -197,7 +197,7 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         const among = (chosen: (index: number) => boolean) => ids.filter((_, index) => chosen(index))
         assert.deepStrictEqual(yield* pages({}), ids)
         assert.deepStrictEqual(
-          yield* pages({ resident: true }),
+          yield* pages({ needsOwner: true }),
           among((index) => index < 20),
         )
         assert.deepStrictEqual(
@@ -304,9 +304,25 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
     )
   })
 
-const atWork = (node?: string): InstanceSummary => ({ tag: "Working", status: "running", reason: node, version: 1, resident: true })
+const atWork = (node?: string): InstanceSummary => ({
+  tag: "Working",
+  status: "running",
+  reason: undefined,
+  version: 1,
+  needsOwner: true,
+  owner: node,
+  owes: false,
+})
 
-const idle: InstanceSummary = { tag: "Idle", status: "running", reason: undefined, version: 1, resident: false }
+const idle: InstanceSummary = {
+  tag: "Idle",
+  status: "running",
+  reason: undefined,
+  version: 1,
+  needsOwner: false,
+  owner: undefined,
+  owes: false,
+}
 
 /** New instances of one machine, in a state with work. */
 const instances = (ids: ReadonlyArray<string>, owner: string | undefined) =>

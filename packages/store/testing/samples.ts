@@ -33,7 +33,7 @@ export const commit = ({ machine, id }: InstanceKey, expected: number, fields: P
   expected,
   sequence: expected + 1,
   at: 1_000 + expected,
-  summary: { tag: "Moving", status: "running", reason: undefined, version: 1, resident: false },
+  summary: { tag: "Moving", status: "running", reason: undefined, version: 1, needsOwner: false, owner: undefined, owes: false },
   origin: expected === -1 ? `{"_tag":"Begun"}` : undefined,
   events: expected === -1 ? [] : [event(expected + 1)],
   snapshot: undefined,

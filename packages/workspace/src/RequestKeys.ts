@@ -69,23 +69,21 @@ const keptMillis = 7 * 24 * 3600 * 1000
 const sqliteSteps: OwnTables.Steps = {
   "0001_request_keys": [
     `CREATE TABLE detent_request_keys (
-      operation TEXT NOT NULL, request_key TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT, at INTEGER NOT NULL,
+      operation TEXT NOT NULL, request_key TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT, note TEXT, at INTEGER NOT NULL,
       PRIMARY KEY (operation, request_key)
     ) WITHOUT ROWID`,
     "CREATE INDEX detent_request_keys_at ON detent_request_keys (at)",
   ],
-  "0002_note": ["ALTER TABLE detent_request_keys ADD COLUMN note TEXT"],
 }
 
 const postgresSteps = (schema: string): OwnTables.Steps => ({
   "0001_request_keys": [
     `CREATE TABLE ${schema}.request_keys (
-      operation TEXT NOT NULL, request_key TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT, at BIGINT NOT NULL,
+      operation TEXT NOT NULL, request_key TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT, note TEXT, at BIGINT NOT NULL,
       PRIMARY KEY (operation, request_key)
     )`,
     `CREATE INDEX request_keys_at ON ${schema}.request_keys (at)`,
   ],
-  "0002_note": [`ALTER TABLE ${schema}.request_keys ADD COLUMN note TEXT`],
 })
 
 const Rows = Schema.Array(

@@ -62,8 +62,8 @@ const withNodes = (
           return shares.length === 3 && shares.reduce((sum, { shards }) => sum + Number(shards), 0) === 300
         })
         const owner = async (machine: string, id: string) => {
-          const [row] = await query(`select reason from detent.instances where machine = '${machine}' and id = '${id}'`)
-          return all.find((node) => String(row?.["reason"]).includes(`${addressOf(node)}/`))
+          const [row] = await query(`select owner from detent.instances where machine = '${machine}' and id = '${id}'`)
+          return all.find((node) => String(row?.["owner"]).includes(`${addressOf(node)}/`))
         }
         await use({ query, owner, all, api })
       } finally {
@@ -158,12 +158,12 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
         }
         await Promise.all(orders.map((id) => post("", { id })))
         await Promise.all(orders.map((id) => post(`/${id}/events`, { _tag: "Begin" })))
-        const owners = async () => await query("select id, reason from detent.instances where machine = 'workflow/assembly' and resident")
+        const owners = async () => await query("select id, owner from detent.instances where machine = 'workflow/assembly' and needs_owner")
         const storedIn = (lines: ReturnType<typeof read>) =>
           new Set(lines.flatMap(([what, name = ""]) => (what === "stored" ? [name] : [])))
         await until(async () => storedIn(read()).size === 3 * orders.length)
         const running = await owners()
-        const [victim] = all.filter((node) => running.some(({ reason }) => String(reason).includes(addressOf(node))))
+        const [victim] = all.filter((node) => running.some(({ owner }) => String(owner).includes(addressOf(node))))
         assert.isDefined(victim)
         await victim?.stop("SIGKILL")
         const before = read()

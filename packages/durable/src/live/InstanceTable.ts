@@ -12,7 +12,7 @@ import {
 } from "@detent/machine"
 import { type Environment, firstState, identified, type Node, type Tagged } from "@detent/machine/internal"
 import type { Commit, InstanceKey, InstanceRecord, JournalService, OpenedInstance } from "@detent/store"
-import { instanceName, placementOf } from "@detent/store/internal"
+import { instanceName } from "@detent/store/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -214,7 +214,7 @@ export class InstanceTable {
   #begin(machine: RegisteredMachine, { state, through, hooks, sends, delays }: Beginning<Tagged, Tagged>, commit: Commit): LiveInstance {
     const { id, at, origin, summary, setTimers } = commit
     const opened: OpenedInstance = {
-      record: { machine: machine.name, id, ...summary, ...placementOf(summary), sequence: 0, startedAt: at, updatedAt: at },
+      record: { machine: machine.name, id, ...summary, sequence: 0, startedAt: at, updatedAt: at },
       origin,
       snapshot: undefined,
       timers: setTimers,
@@ -289,7 +289,7 @@ export class InstanceTable {
             return Effect.succeed(live ?? this.#adopt(machine, { opened: { ...opened, record }, recovered }))
           })
         const isObserved = this.isClosed || !this.#context.isLocal(key)
-        if (isObserved || opened.record.status !== "running" || !opened.record.resident) return adopt(opened.record)
+        if (isObserved || opened.record.status !== "running" || !opened.record.needsOwner) return adopt(opened.record)
         return Effect.flatMap(this.#context.claimWork(opened.record), (owner) => adopt({ ...opened.record, owner }))
       }),
     )

@@ -690,7 +690,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
       lastSnapshot: this.#lastSnapshot,
       startedAt: this.record.startedAt,
       revision: this.revision,
-      isResident: this.#work.needsOwner,
+      needsOwner: this.#work.needsOwner,
       isOwner: this.#work.isOwned,
       isLost: this.#departure === "lost",
       lockFence: this.#lock?.fence,

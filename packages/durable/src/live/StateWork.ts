@@ -73,10 +73,10 @@ export class StateWork {
   }
 
   /** A commit of this node is stored. The owner on another node stops its work as soon as it is notified. */
-  stored({ resident, reason }: InstanceSummary) {
+  stored({ needsOwner, owner }: InstanceSummary) {
     if (this.#isNeeded && !this.isOwned) this.#context.changedForeign(this.#instance.key)
-    this.#isNeeded = resident
-    this.#owner = resident ? (reason ?? this.#owner) : undefined
+    this.#isNeeded = needsOwner
+    this.#owner = needsOwner ? (owner ?? this.#owner) : undefined
   }
 
   /** Takes over what the journal has, without stopping work. */
@@ -150,4 +150,4 @@ export class StateWork {
   }
 }
 
-const isNeededIn = ({ resident, status }: InstanceRecord): boolean => resident && status === "running"
+const isNeededIn = ({ needsOwner, status }: InstanceRecord): boolean => needsOwner && status === "running"

@@ -49,7 +49,7 @@ export interface StoredPosition {
   /** How often events of its journal were rewritten. */
   readonly revision: number
   /** Whether its state has work. */
-  readonly isResident: boolean
+  readonly needsOwner: boolean
   /** Whether this node runs that work. */
   readonly isOwner: boolean
   /** This node has lost the instance: its commits are refused, even under a new lease of the node. */
@@ -82,10 +82,10 @@ export const instanceCommit = (
   let timers = before
   for (const one of accepted) timers = timersAfter(timers, one)
   const isRunning = decision._tag !== "Stop" && !node.final
-  const resident = isRunning && machine.hasWork(node, decision.state)
+  const needsOwner = isRunning && machine.hasWork(node, decision.state)
   // Work of a group that is not left stays where it runs.
   const begins = (one: PendingEvent) => entersState(one.decision) && !hasWorkIn(keptOf(one), one.decision.state)
-  const becomesOwner = resident && machine.runsWork && (!stored.isResident || accepted.some(begins))
+  const becomesOwner = needsOwner && machine.runsWork && (!stored.needsOwner || accepted.some(begins))
   const cleared = timers === before ? none : clearedBetween(before, timers)
   const set = timers === before || timers.size === 0 ? none : setBetween(before, timers)
   const isOwing = owes && isRunning
@@ -101,9 +101,11 @@ export const instanceCommit = (
     summary: {
       tag: node.tag,
       status: decision._tag === "Stop" ? "stopped" : node.final ? "final" : "running",
-      reason: decision._tag === "Stop" ? decision.reason : becomesOwner ? placement?.node() : undefined,
+      reason: decision._tag === "Stop" ? decision.reason : undefined,
       version: machine.version,
-      resident,
+      needsOwner,
+      owner: becomesOwner ? placement?.node() : undefined,
+      owes: false,
     },
     origin: undefined,
     events: accepted.length === 1 ? [last.record] : accepted.map((one) => one.record),

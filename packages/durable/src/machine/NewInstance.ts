@@ -48,8 +48,8 @@ const commitOf = (
 ): Commit => {
   const { state, requests, timers, sends } = beginning
   const node = registered.compiled.nodes.get(state._tag) as Node
-  const resident = !node.final && registered.hasWork(node, state)
-  const becomesOwner = resident && registered.runsWork
+  const needsOwner = !node.final && registered.hasWork(node, state)
+  const becomesOwner = needsOwner && registered.runsWork
   return {
     machine: registered.name,
     id,
@@ -62,9 +62,11 @@ const commitOf = (
     summary: {
       tag: state._tag,
       status: node.final ? "final" : "running",
-      reason: becomesOwner ? placement?.node() : undefined,
+      reason: undefined,
       version: registered.version,
-      resident,
+      needsOwner,
+      owner: becomesOwner ? placement?.node() : undefined,
+      owes: false,
     },
     origin: encodeOrigin(registered.codec, registered.version, beginning, at),
     events: [],

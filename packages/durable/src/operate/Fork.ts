@@ -47,7 +47,7 @@ export const forkInstance = (
     const node = registered.compiled.nodes.get(recovered.state._tag) as Node
     const runsHere = registered.runsWork && engine.table.isLocal({ machine: registered.name, id: newId })
     const running = recovered.stopped === undefined && !node.final
-    const resident = running && registered.hasWork(node, recovered.state)
+    const needsOwner = running && registered.hasWork(node, recovered.state)
     const delayed = running
       ? recovered.delayed.map((one) => ({ ...one, entry: recovered.sequence, due: at + Math.max(0, one.due - recovered.at) }))
       : []
@@ -61,9 +61,11 @@ export const forkInstance = (
       summary: {
         tag: node.tag,
         status: recovered.stopped !== undefined ? "stopped" : node.final ? "final" : "running",
-        reason: resident ? (runsHere ? engine.node?.placement?.node() : undefined) : recovered.stopped,
+        reason: recovered.stopped,
         version: registered.version,
-        resident,
+        needsOwner,
+        owner: needsOwner && runsHere ? engine.node?.placement?.node() : undefined,
+        owes: false,
       },
       origin: opened.origin,
       events: [],
@@ -82,7 +84,7 @@ export const forkInstance = (
           ]
         : [],
       commands: [],
-      fence: resident && runsHere ? engine.node?.placement?.fence() : undefined,
+      fence: needsOwner && runsHere ? engine.node?.placement?.fence() : undefined,
     }
     const forked = { machine: registered.name, id: newId }
     const store = Effect.flatMap(storeFork(engine, from, commit), (outcome): Effect.Effect<void, ActorExists | PersistenceFailed> => {

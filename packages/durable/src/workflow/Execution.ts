@@ -301,8 +301,8 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   stored({ batch, commit: { summary } }: SentFlight<PendingEvent>) {
     const phase = summary.tag as Phase
     this.#isClearingDebt = false
-    this.owner = isAtWork(phase) ? (summary.reason ?? this.owner) : undefined
-    this.#owesParents = isEnded(phase) && summary.resident
+    this.owner = isAtWork(phase) ? (summary.owner ?? this.owner) : undefined
+    this.#owesParents = summary.owes
     const creation = this.#takeCreation()
     if (creation !== undefined) this.state.begin(creation.origin)
     this.#apply(batch)
@@ -390,9 +390,9 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   }
 
   #applyRecord({ record, isOwnerAlive }: ReadExecution) {
-    this.owner = isAtWork(record.tag as Phase) ? record.owner : undefined
+    this.owner = record.owner
     this.#foreignOwner = isOwnerAlive ? this.owner : undefined
-    this.#owesParents = isEnded(record.tag as Phase) && record.resident
+    this.#owesParents = record.owes
   }
 
   #apply(batch: ReadonlyArray<PendingEvent>) {

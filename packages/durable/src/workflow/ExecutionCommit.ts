@@ -75,9 +75,11 @@ export const commitOf = ({ key, state, batch, phase, at, origin, owner, owesPare
     summary: {
       tag: phase,
       status: statusOf(phase),
-      reason: isAtWork(phase) ? owner : phase === "Held" ? (problemIn(batch) ?? state.problem) : undefined,
+      reason: phase === "Held" ? (problemIn(batch) ?? state.problem) : undefined,
       version: 1,
-      resident: isAtWork(phase) || (hasEnded && owesParents()),
+      needsOwner: isAtWork(phase),
+      owner: isAtWork(phase) ? owner : undefined,
+      owes: hasEnded && owesParents(),
     },
     origin,
     events: batch.map(({ event, at }, index) => recordOf(withOwner(event, owner), base + index + 1, at)),
@@ -121,7 +123,7 @@ const problemIn = (batch: ReadonlyArray<PendingEvent>): string | undefined => {
 
 /** Whether this commit created the execution. Two nodes may start the same one in the same millisecond. */
 export const isThatCommit = ({ at, origin, summary }: Commit, { record, origin: found }: OpenedInstance): boolean =>
-  record.startedAt === at && found === origin && (record.owner ?? record.reason) === summary.reason
+  record.startedAt === at && found === origin && record.owner === summary.owner && record.reason === summary.reason
 
 /**
  * How many of these events are journaled, counted from the first: an unconfirmed commit may have contained fewer events than the next

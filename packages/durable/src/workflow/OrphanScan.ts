@@ -70,7 +70,7 @@ export class OrphanScan {
         if (isSharded || (yield* this.#executions.isDead(owner)))
           yield* this.#forEach({ machine, owner: owner ?? null }, (found) => found.takeOver())
       }
-      yield* this.#forEach({ machine, owing: true }, (found) => found.takeOver())
+      yield* this.#forEach({ machine, owes: true }, (found) => found.takeOver())
       if (!this.#fresh.has(machine)) return
       yield* this.#forEach({ machine, status: "held" }, (found) => found.retryHeld())
       this.#fresh.delete(machine)

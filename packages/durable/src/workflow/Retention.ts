@@ -30,8 +30,7 @@ const pruneOld = (journal: JournalService, machine: string, retentionMillis: num
   Effect.gen(function* () {
     const updatedBefore = (yield* Clock.currentTimeMillis) - retentionMillis
     for (;;) {
-      // An execution is resident until its parents know of its end.
-      const filter = { machine, status: "final", resident: false, updatedBefore } as const
+      const filter = { machine, status: "final", owes: false, updatedBefore } as const
       const { instances, next } = yield* journal.list(filter, pageSize, cursors.get(machine))
       const opened = yield* journal.openAll(instances)
       yield* Effect.forEach(opened, (one) => pruneUnlessBroken(journal, one), { concurrency: 8, discard: true })
@@ -55,7 +54,7 @@ const pruneUnlessBroken = (journal: JournalService, opened: OpenedInstance): Eff
 const pruneOpened = (journal: JournalService, opened: OpenedInstance): Effect.Effect<number, PersistenceFailed | EventReplayError> =>
   Effect.gen(function* () {
     const { record, snapshot } = opened
-    if (!isEnded(record.tag as Phase) || record.resident || snapshot !== undefined) return 0
+    if (!isEnded(record.tag as Phase) || record.owes || snapshot !== undefined) return 0
     const { sequence, updatedAt: at } = record
     const result = yield* readResult(journal, opened)
     yield* journal.saveSnapshot(record, { sequence, at, version: 1, body: encodeSnapshot(result) })

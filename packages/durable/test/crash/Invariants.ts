@@ -38,7 +38,7 @@ export const quiescence = async (evidence: Evidence, millis = 30_000): Promise<v
   for (let waited = 0; !patience.isOver; waited += 200) {
     const { instances } = await readTables(evidence.store)
     const now = JSON.stringify(instances.map(({ machine, id, sequence }) => [machine, id, sequence]))
-    const pending = instances.some(({ timers, resident }) => resident || timers.some(({ due }) => due < until))
+    const pending = instances.some(({ timers, needsOwner, owes }) => needsOwner || owes || timers.some(({ due }) => due < until))
     if (now !== before || pending) unchangedSince = waited
     if (waited - unchangedSince >= quietMillis) return
     before = now
@@ -93,8 +93,9 @@ const farMillis = 600_000
 const awaitedUntil = ({ clocksJump = false }: Evidence): number => (clocksJump ? Date.now() + farMillis : Number.POSITIVE_INFINITY)
 
 const left = ({ instances }: Tables, until: number): ReadonlyArray<string> =>
-  instances.flatMap(({ machine, id, tag, status, timers, resident }) => [
+  instances.flatMap(({ machine, id, tag, status, timers, needsOwner, owes }) => [
     ...timers.filter(({ due }) => due < until).map(({ name }) => `${machine} ${id}: timer ${name} of ${tag} is left`),
-    ...(resident ? [`${machine} ${id}: the work of ${tag} does not continue`] : []),
+    ...(needsOwner ? [`${machine} ${id}: the work of ${tag} does not continue`] : []),
+    ...(owes ? [`${machine} ${id}: its parents do not know of its end`] : []),
     ...(status === "held" ? [`${machine} ${id} is held`] : []),
   ])

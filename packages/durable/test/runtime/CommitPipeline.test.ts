@@ -61,7 +61,7 @@ class Words implements ResolutionOwner<string, ReadonlyArray<string>> {
       expected: this.known,
       sequence: this.known + batch.length,
       at: 0,
-      summary: { tag: "Words", status: "running", reason: undefined, version: 1, resident: false },
+      summary: { tag: "Words", status: "running", reason: undefined, version: 1, needsOwner: false, owner: undefined, owes: false },
       origin: undefined,
       events: batch.map((tag, index) => ({ sequence: this.known + index + 1, at: 0, tag, body: "{}", dedupeId: undefined })),
       snapshot: undefined,

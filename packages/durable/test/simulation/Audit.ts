@@ -16,7 +16,8 @@ import { type AnyMachine, readerOf } from "./Machines.ts"
 export interface Stored extends InstanceKey {
   readonly tag: string
   readonly status: string
-  readonly resident: boolean
+  readonly needsOwner: boolean
+  readonly owes: boolean
   readonly sequence: number
   readonly startedAt: number
   /** Up to where the journal was pruned, if it was. */
@@ -191,13 +192,13 @@ class Judge {
   }
 
   #record() {
-    const { sequence, tag, status, resident, events } = this.#stored
+    const { sequence, tag, status, needsOwner, events } = this.#stored
     if (sequence !== events.length) this.#say(`it stands at ${sequence}, and ${events.length} events are journaled`)
     if (tag !== this.#state._tag) this.#say(`it is listed in ${tag}, and its journal leads to ${this.#state._tag}`)
     const expected = this.#stopped ? "stopped" : this.#node().final ? "final" : "running"
     if (status !== expected) this.#say(`it is listed as ${status} instead of ${expected}`)
     const works = expected === "running" && this.#node().works.length > 0
-    if (resident !== works) this.#say(`it is listed as ${resident ? "" : "not "}resident`)
+    if (needsOwner !== works) this.#say(`it is listed as ${needsOwner ? "needing" : "not needing"} an owner`)
   }
 
   #snapshot() {

@@ -192,14 +192,14 @@ class Simulation {
     const sequence = stored.sequence + 1
     const body = codec.encodeEvent({ event, guardAnswers: [], settled: undefined, answer: undefined })
     const { record } = findInstance(this.#store.state, stored) as NonNullable<ReturnType<typeof findInstance>>
-    const { tag, status, reason, version, resident } = record
+    const { tag, status, reason, version, needsOwner, owner, owes } = record
     memoryCommit(this.#store.state, {
       machine: name,
       id,
       expected: stored.sequence,
       sequence,
       at: this.#world.now,
-      summary: { tag, status, reason, version, resident },
+      summary: { tag, status, reason, version, needsOwner, owner, owes },
       origin: undefined,
       events: [{ sequence, at: this.#world.now, tag: event._tag, body, dedupeId: undefined }],
       snapshot: undefined,

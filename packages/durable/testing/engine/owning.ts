@@ -364,7 +364,15 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         const writer = yield* open()
         yield* writer.engine.start(Job, "j", S.Busy({ n: 0 }))
         yield* writer.close
-        const summary = { tag: "Busy", status: "running", reason: undefined, version: 1, resident: true } as const
+        const summary = {
+          tag: "Busy",
+          status: "running",
+          reason: undefined,
+          version: 1,
+          needsOwner: true,
+          owner: undefined,
+          owes: false,
+        } as const
         const empty = { origin: undefined, snapshot: undefined, clearTimers: [], setTimers: [], commands: [], fence: undefined } as const
         yield* journal.commit([{ machine: "job", id: "j", expected: 0, sequence: 0, at: 0, summary, events: [], ...empty }])
         const [one, two] = [yield* open(), yield* open()]
@@ -430,7 +438,7 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
         yield* quiet
         expect(started).toEqual([])
-        expect(yield* record(key)).toMatchObject({ resident: true, owner: undefined })
+        expect(yield* record(key)).toMatchObject({ needsOwner: true, owner: undefined })
         const two = yield* open()
         yield* two.engine.register(machine("two"))
         yield* passUntil("100 millis", ...isWorking(running, 1))
@@ -444,7 +452,7 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         yield* job.send(E.Pause())
         yield* passUntil("100 millis", ...isWorking(running, 0))
         yield* job.send(E.Resume())
-        expect(yield* record(key)).toMatchObject({ resident: true, owner: undefined })
+        expect(yield* record(key)).toMatchObject({ needsOwner: true, owner: undefined })
         yield* passUntil("1 second", ...isWorking(running, 1))
         expect(started).toEqual(["two", "two", "two"])
         expect(yield* record(key)).toMatchObject({ owner })
@@ -506,7 +514,7 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         yield* job.send(E.Start())
         yield* quiet
         expect(started).toEqual(["call"])
-        expect(yield* record({ machine: "job", id: "j" })).toMatchObject({ resident: true, owner: undefined })
+        expect(yield* record({ machine: "job", id: "j" })).toMatchObject({ needsOwner: true, owner: undefined })
         const two = yield* open()
         yield* two.engine.register(machine("two"))
         yield* passUntil("100 millis", ...isWorking(running, 1))

@@ -33,7 +33,7 @@ const commitUnder = ({ journal }: Rig, id: string, fence: Fence) => {
     expected: -1,
     sequence: 0,
     at: 0,
-    summary: { tag: "Working", status: "running", reason: undefined, version: 1, resident: true },
+    summary: { tag: "Working", status: "running", reason: undefined, version: 1, needsOwner: true, owner: undefined, owes: false },
     origin: "{}",
     events: [],
     snapshot: undefined,

@@ -81,12 +81,12 @@ export const children = ({ describe, test }: Kit) => {
         )
         const id = yield* run(Parent.execute({ id: "p" }, { discard: true }))
         yield* reaches(Parent, id, "Suspended")
-        expect(yield* record(Parent, id)).toMatchObject({ resident: false })
+        expect(yield* record(Parent, id)).toMatchObject({ owes: false })
         yield* pass("10 minutes")
         yield* comesTo(Parent, id, "Completed")
         expect(calls.all).toEqual(["before", "work"])
         expect(yield* tags(Parent, id)).toEqual(["Activity/before", "Suspended", "Resumed", "Completed"])
-        expect(yield* record(Child, yield* Child.executionId({ id: "c" }))).toMatchObject({ tag: "Completed", resident: false })
+        expect(yield* record(Child, yield* Child.executionId({ id: "c" }))).toMatchObject({ tag: "Completed", owes: false })
       }))
 
     test("a process that dies between a child's end and its parent's waking wakes the parent when it is back", ({
@@ -116,7 +116,7 @@ export const children = ({ describe, test }: Kit) => {
         yield* pass("10 minutes")
         yield* comesTo(Child, child, "Completed")
         expect(yield* record(Parent, id)).toMatchObject({ tag: "Suspended" })
-        expect(yield* record(Child, child)).toMatchObject({ resident: true })
+        expect(yield* record(Child, child)).toMatchObject({ owes: true })
         yield* open(workflows)
         yield* comesTo(Parent, id, "Completed")
         expect(calls.all).toEqual(["work"])

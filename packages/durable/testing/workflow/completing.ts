@@ -66,7 +66,7 @@ export const completing = ({ describe, test }: Kit) => {
         const { run } = yield* open(Approval.toLayer(({ id }) => Effect.map(DurableDeferred.await(Answer), (answer) => `${id} ${answer}`)))
         const id = yield* Approval.executionId({ id: "early" })
         yield* run(DurableDeferred.succeed(Answer, { token: tokenOf(id), value: "granted" }))
-        expect(yield* record(Approval, id)).toMatchObject({ tag: "Waiting", status: "running", resident: false })
+        expect(yield* record(Approval, id)).toMatchObject({ tag: "Waiting", status: "running", needsOwner: false })
         expect(yield* run(Approval.execute({ id: "early" }))).toBe("early granted")
       }))
 

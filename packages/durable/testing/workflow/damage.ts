@@ -28,7 +28,7 @@ const damaged: Commit = {
   expected: -1,
   sequence: 0,
   at: 0,
-  summary: { tag: "Running", status: "running", reason: undefined, version: 1, resident: true },
+  summary: { tag: "Running", status: "running", reason: undefined, version: 1, needsOwner: true, owner: undefined, owes: false },
   origin: "no JSON",
   events: [],
   snapshot: undefined,
@@ -76,7 +76,7 @@ export const damage = ({ describe, test }: Kit) => {
         yield* rig.journal.commit([
           {
             ...damaged,
-            summary: { ...damaged.summary, tag: "Suspended", resident: false },
+            summary: { ...damaged.summary, tag: "Suspended", needsOwner: false },
             setTimers: [{ name: "nap", entry: 0, due: 1 }],
           },
         ])

@@ -53,7 +53,7 @@ export const interrupting = ({ describe, test }: Kit) => {
         yield* reaches(Trip, id, "Interrupted")
         expect(calls.all).toEqual(["book flight", "book hotel", "cancel hotel", "cancel flight"])
         expect(isInterrupted(yield* run(Trip.poll(id)))).toBe(true)
-        expect(yield* record(Trip, id)).toMatchObject({ status: "final", resident: false })
+        expect(yield* record(Trip, id)).toMatchObject({ status: "final", owes: false })
         expect(yield* deadlines(Trip, id)).toEqual([])
         expect((yield* tags(Trip, id)).slice(4)).toEqual(["Interrupt", "Compensated/book hotel", "Compensated/book flight", "Interrupted"])
       }))
@@ -175,7 +175,7 @@ export const interrupting = ({ describe, test }: Kit) => {
           yield* reaches(Trip, id, "Interrupted")
           expect(isInterrupted(yield* run(Trip.poll(id)))).toBe(true)
           expect(calls.all).toEqual(["book flight", "cancel flight"])
-          expect(yield* record(Trip, id)).toMatchObject({ status: "final", resident: false })
+          expect(yield* record(Trip, id)).toMatchObject({ status: "final", owes: false })
         }))
     }
 

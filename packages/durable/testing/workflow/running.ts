@@ -46,7 +46,13 @@ export const running = ({ describe, test }: Kit) => {
         expect(yield* run(Order.execute({ id: "one", amount: 3 }))).toBe("r-1 c-3")
         expect(calls.all).toEqual(["reserve", "charge"])
         expect(yield* tags(Order, id)).toEqual(["Activity/reserve", "Activity/charge", "Completed"])
-        expect(yield* record(Order, id)).toMatchObject({ machine: "workflow/Order", tag: "Completed", status: "final", resident: false })
+        expect(yield* record(Order, id)).toMatchObject({
+          machine: "workflow/Order",
+          tag: "Completed",
+          status: "final",
+          needsOwner: false,
+          owes: false,
+        })
       }))
 
     test("an id that no store can keep is refused at once by all that would store it, and is not an execution's", ({ open, journal }) =>
@@ -227,7 +233,7 @@ export const running = ({ describe, test }: Kit) => {
         const caller = yield* Effect.forkChild(asking.run(Order.execute({ id: "later", amount: 1 })))
         const id = yield* Order.executionId({ id: "later", amount: 1 })
         yield* reaches(Order, id, "Running")
-        expect(yield* record(Order, id)).toMatchObject({ status: "running", resident: true, reason: undefined })
+        expect(yield* record(Order, id)).toMatchObject({ status: "running", needsOwner: true, reason: undefined })
         yield* open(
           Order.toLayer(() => calls.activity("done")),
           { nodeId: "knowing" },

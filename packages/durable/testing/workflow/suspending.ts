@@ -128,7 +128,7 @@ export const suspending = ({ describe, test }: Kit) => {
         yield* reaches(Import, id, "Held")
         // The process knows it before the store does.
         expect(yield* eventually(record(Import, id), ({ status }) => status === "held")).toMatchObject({
-          resident: false,
+          owes: false,
           reason: expect.stringContaining("activity read does not fit its schema"),
         })
         const exit = yield* Effect.exit(changed.run(Import.execute({ id: "a" })))

@@ -157,8 +157,6 @@ const log = (prefix: string, integer: string, key: string): ReadonlyArray<string
     entry ${key}, namespace TEXT NOT NULL, document_id TEXT NOT NULL, content_hash TEXT NOT NULL, fact_id TEXT NOT NULL,
     verdict TEXT NOT NULL, decided_by TEXT NOT NULL, decided_at ${integer} NOT NULL
   )`,
-  `INSERT INTO ${prefix}review_log (namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at)
-    SELECT namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at FROM ${prefix}review_decisions ORDER BY decided_at`,
 ]
 
 const sqlite: OwnTables.Steps = {
@@ -166,8 +164,6 @@ const sqlite: OwnTables.Steps = {
     ...statements("detent_", "INTEGER", "REAL"),
     "CREATE INDEX detent_review_facts_id ON detent_review_facts (batch_id, fact_id)",
     "CREATE INDEX detent_review_pending ON detent_review_decisions (namespace) WHERE state = 'pending'",
-  ],
-  "0002_log": [
     ...log("detent_", "INTEGER", "INTEGER PRIMARY KEY"),
     "CREATE INDEX detent_review_log_fact ON detent_review_log (namespace, fact_id)",
   ],
@@ -178,8 +174,6 @@ const postgres = (schema: string): OwnTables.Steps => ({
     ...statements(`${schema}.`, "BIGINT", "DOUBLE PRECISION"),
     `CREATE INDEX review_facts_id ON ${schema}.review_facts (batch_id, fact_id)`,
     `CREATE INDEX review_pending ON ${schema}.review_decisions (namespace) WHERE state = 'pending'`,
-  ],
-  "0002_log": [
     ...log(`${schema}.`, "BIGINT", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
     `CREATE INDEX review_log_fact ON ${schema}.review_log (namespace, fact_id)`,
   ],

@@ -254,7 +254,7 @@ describe("a run that had ended when its process died, before its execution heard
   const forgetEnd = Effect.gen(function* () {
     const sql = yield* SqlClient
     yield* sql`delete from detent_events`
-    yield* sql`update detent_instances set sequence = 0, tag = 'Running', status = 'running', reason = 'test', resident = 1`
+    yield* sql`update detent_instances set sequence = 0, tag = 'Running', status = 'running', owner = 'test', needs_owner = 1`
   })
 
   it.live("with success gives the same result, and extracts nothing again", () =>

@@ -73,14 +73,18 @@ export type InstanceStatus = "running" | "final" | "stopped" | "held"
 export interface InstanceSummary {
   readonly tag: string
   readonly status: InstanceStatus
-  /**
-   * Why the instance was stopped or is held. In the commit of an instance that is running and whose state has work: the node that
-   * becomes its owner; undefined keeps the owner it has, and `InstanceRecord.owner` returns it.
-   */
+  /** Why the instance was stopped or is held. */
   readonly reason: string | undefined
   readonly version: number
-  /** Whether its state has work, which an owner must run, also after a restart. */
-  readonly resident: boolean
+  /** Whether it runs and its state has work, which one node must run, also after a restart. */
+  readonly needsOwner: boolean
+  /**
+   * The node that runs the work of its state. In a commit: the node that becomes the owner; undefined keeps the owner that it has, for as
+   * long as it needs one. In a record: undefined where it needs none, and while no node has taken it over.
+   */
+  readonly owner: string | undefined
+  /** Whether it is an execution that has ended and whose parents may not have been notified. */
+  readonly owes: boolean
 }
 
 /**

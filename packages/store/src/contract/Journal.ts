@@ -21,26 +21,12 @@ import type { DatabaseId } from "./DatabaseId.ts"
 
 /** An instance as the store lists it. */
 export interface InstanceRecord extends InstanceKey, InstanceSummary {
-  /** Why it was stopped or is held. */
-  readonly reason: string | undefined
-  /** The node that runs the work of its state; undefined where the state has no work, and while no node has taken it over. */
-  readonly owner: string | undefined
   readonly sequence: number
   readonly startedAt: number
   readonly updatedAt: number
   /** How often events of its journal were rewritten. Absent: never. */
   readonly revision?: number
 }
-
-/**
- * The owner and the reason in an instance's record after a commit. If the state before and the state after both have work, a commit
- * that names no owner keeps the owner.
- */
-export const placementOf = (
-  { resident, status, reason }: InstanceSummary,
-  ownerBefore?: string,
-): Pick<InstanceRecord, "owner" | "reason"> =>
-  resident && status === "running" ? { owner: reason ?? ownerBefore, reason: undefined } : { owner: undefined, reason }
 
 /** The data of a recovery, without the events after the snapshot. */
 export interface OpenedInstance {
@@ -81,7 +67,8 @@ export interface InstanceFilter {
   /** In this state, or in any of these. An instance that changes between them while it is listed is not left out. */
   readonly tag?: string | ReadonlyArray<string>
   readonly status?: InstanceStatus
-  readonly resident?: boolean
+  readonly needsOwner?: boolean
+  readonly owes?: boolean
   readonly updatedAfter?: number
   readonly updatedBefore?: number
   /** By the time of the last change. Default: `oldest` change first. */
@@ -95,13 +82,13 @@ export interface KeyFilter {
   /** Only instances whose id begins with this. */
   readonly idPrefix?: string
   /** Only running instances whose state has work. */
-  readonly resident?: true
+  readonly needsOwner?: true
   /** Only running instances whose state has work and whose owner this is; null: those without an owner. */
   readonly owner?: string | null
   /** Only instances that were last written by this version of the machine, or by an older one. */
   readonly newestVersion?: number
   /** Only executions that have ended and whose parents may not have been notified. */
-  readonly owing?: true
+  readonly owes?: true
   /** Only instances in these shards. Stores that only one process uses ignore it. */
   readonly shards?: ShardFilter
 }

@@ -6,15 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { CommitOutcome, EventRecord, InstanceKey } from "../contract/Commit.ts"
 import { checkCommits } from "../contract/CommitCheck.ts"
-import {
-  type InstanceCursor,
-  type InstanceFilter,
-  type InstanceRecord,
-  type JournalService,
-  type KeyFilter,
-  type OpenedInstance,
-  placementOf,
-} from "../contract/Journal.ts"
+import type { InstanceCursor, InstanceFilter, InstanceRecord, JournalService, KeyFilter, OpenedInstance } from "../contract/Journal.ts"
 import { isRaisedId } from "../contract/ReservedIds.ts"
 import { takeOverInSteps } from "../contract/takeOverInSteps.ts"
 import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
@@ -113,7 +105,7 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
   owners: (machine) =>
     Effect.sync(() => [
       ...new Set(
-        [...state.instances.values()].flatMap(({ record }) => (isAmong(record, { machine, resident: true }) ? [record.owner] : [])),
+        [...state.instances.values()].flatMap(({ record }) => (isAmong(record, { machine, needsOwner: true }) ? [record.owner] : [])),
       ),
     ]),
   changeOwner: (keys, from, to) =>
@@ -139,8 +131,7 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
       const instance = findInstance(state, seen)
       if (instance?.record.status !== seen.status || instance.record.sequence !== seen.sequence) return false
       if (!isOfLife(instance, seen)) return false
-      const placed = placementOf({ ...instance.record, status, reason })
-      instance.record = { ...instance.record, ...placed, status, updatedAt: Math.floor(now) }
+      instance.record = { ...instance.record, owner: undefined, reason, status, updatedAt: Math.floor(now) }
       return true
     }),
   purgeEnded: (machine, endedMillis, limit) =>
@@ -203,17 +194,18 @@ const matches = (record: InstanceRecord, filter: InstanceFilter): boolean =>
   (filter.machine === undefined || record.machine === filter.machine) &&
   (filter.tag === undefined || (typeof filter.tag === "string" ? record.tag === filter.tag : filter.tag.includes(record.tag))) &&
   (filter.status === undefined || record.status === filter.status) &&
-  (filter.resident === undefined || record.resident === filter.resident) &&
+  (filter.needsOwner === undefined || record.needsOwner === filter.needsOwner) &&
+  (filter.owes === undefined || record.owes === filter.owes) &&
   (filter.updatedAfter === undefined || record.updatedAt > filter.updatedAfter) &&
   (filter.updatedBefore === undefined || record.updatedAt < filter.updatedBefore)
 
 const isAmong = (record: InstanceRecord, filter: KeyFilter): boolean => {
-  const { machine, status, idPrefix = "", resident, owner, newestVersion = record.version, owing } = filter
+  const { machine, status, idPrefix = "", needsOwner, owner, newestVersion = record.version, owes } = filter
   if (record.machine !== machine || record.version > newestVersion || (status !== undefined && record.status !== status)) return false
   if (!record.id.startsWith(idPrefix)) return false
-  if (owing) return record.resident && record.status === "final"
-  if (resident === undefined && owner === undefined) return true
-  return record.resident && record.status === "running" && (owner === undefined || (record.owner ?? null) === owner)
+  if (owes) return record.owes
+  if (needsOwner === undefined && owner === undefined) return true
+  return record.needsOwner && record.status === "running" && (owner === undefined || (record.owner ?? null) === owner)
 }
 
 const inOrder =
@@ -243,7 +235,7 @@ const endedBefore = (state: MemoryState, commandsOf: CommandsByInstance, machine
     ([, { record }]) =>
       record.machine === machine &&
       (record.status === "final" || record.status === "stopped") &&
-      !record.resident &&
+      !record.owes &&
       record.updatedAt <= time &&
       !hasOpenCommand(record),
   )

@@ -1,7 +1,7 @@
 /** Checks and applies one commit in memory. Nothing is changed before every check has passed. */
 import type { Commit, CommitOutcome, InstanceKey } from "../contract/Commit.ts"
 import { instanceName } from "../contract/CommitCheck.ts"
-import { type InstanceRecord, placementOf } from "../contract/Journal.ts"
+import type { InstanceRecord } from "../contract/Journal.ts"
 import { addRequested } from "./MemoryCommand.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
 import { findInstance, isOfLife, isOfRevision } from "./MemoryState.ts"
@@ -66,9 +66,9 @@ const changedBy = (commit: Commit, { startedAt, owner, revision }: InstanceRecor
 
 /** Written out field by field, so that all records have one shape. */
 const recordOf = ({ machine, id, summary, sequence, at }: Commit, startedAt: number, ownerBefore?: string): InstanceRecord => {
-  const { tag, status, version, resident } = summary
-  const { owner, reason } = placementOf(summary, ownerBefore)
-  return { machine, id, tag, status, reason, version, resident, owner, sequence, startedAt, updatedAt: at }
+  const { tag, status, reason, version, needsOwner, owes } = summary
+  const owner = needsOwner ? (summary.owner ?? ownerBefore) : undefined
+  return { machine, id, tag, status, reason, version, needsOwner, owner, owes, sequence, startedAt, updatedAt: at }
 }
 
 const create = (state: MemoryState, commit: Commit): StoredInstance => {

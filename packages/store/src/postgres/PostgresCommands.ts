@@ -11,7 +11,6 @@ import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { sqlCommands } from "../sql/SqlCommands.ts"
 import { anyMachine, persisting } from "../sql/StoreFailure.ts"
-import { withErrors } from "./exchangeFunction.ts"
 import { insertCommands, insertForWorker } from "./insertCommands.ts"
 import { notices } from "./notices.ts"
 import type { Subscribe } from "./PgListener.ts"
@@ -78,7 +77,7 @@ const exchanged = (rows: ReadonlyArray<Row>): Exchange => {
   return { claimed: claimed.sort(byTurn), refused, next, busy }
 }
 
-const callExchange = (schema: string): string => `select * from ${schema}.${withErrors.name}($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
+const callExchange = (schema: string): string => `select * from ${schema}.exchange_commands($1::text, $2::jsonb, $3::jsonb, $4::bigint)`
 
 /** Rows: key, queue. */
 const findCommands = (schema: string): string => `

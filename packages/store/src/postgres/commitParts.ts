@@ -134,10 +134,8 @@ const isOnlyOfInstance = (name: CommitColumn): boolean =>
   (name in instanceColumns && name !== "sequence" && name !== "updated_at") ||
   ["id", "expected", "started_at", "revision", "origin", "more_ids", "resent", "lease", "token"].includes(name)
 
-const newValue = (name: string): string =>
-  name === "reason"
-    ? "case when c.reason is null and c.resident and c.status = 'running' and i.resident and i.status = 'running' then i.reason else c.reason end"
-    : `c.${name}`
+/** A commit that names no owner keeps the owner for as long as the instance needs one. An instance that needs none has none. */
+const newValue = (name: string): string => (name === "owner" ? "case when c.needs_owner then coalesce(c.owner, i.owner) end" : `c.${name}`)
 
 /** Expressions that read the values of `columns` from the JSON list `json`. */
 const listed = (columns: Columns<never>, json: string): string =>

@@ -2,8 +2,6 @@
  * Finishes one batch of commands and claims the next, in one call and one transaction. A function, because each of its statements must see
  * the effects of the one before, and because a limit that holds across workers has to be read after the row of its queue is locked; as
  * separate statements these would take six round trips.
- *
- * Changed only by a new migration: a process of an older version calls the function by the name that it knows.
  */
 import { keptErrors } from "../contract/StoredCommand.ts"
 
@@ -27,42 +25,6 @@ export const countFinished = (schema: string, relation: string, count = "count(*
   where r.status in ('completed', 'skipped', 'handled') group by r.queue, r.status order by r.queue, r.status
   on conflict (queue, status, shard) do update set commands = f.commands + excluded.commands`
 
-/** The name of the function, and the result columns that its first version did not have. */
-export interface ExchangeVersion {
-  readonly name: string
-  readonly column: string
-  readonly none: string
-  readonly value: string
-  /** A further assignment to a command that is finished. */
-  readonly kept?: string
-}
-
-export const withoutRounds: ExchangeVersion = { name: "exchange_commands", column: "", none: "", value: "" }
-
-export const withRounds: ExchangeVersion = {
-  name: "exchange_commands_in_rounds",
-  column: ", round integer",
-  none: ", null::integer",
-  value: ", c.round",
-}
-
-export const withOrder: ExchangeVersion = {
-  name: "exchange_commands_in_order",
-  column: ", round integer, ordered boolean",
-  none: ", null::integer, null::boolean",
-  value: ", c.round, c.ordered",
-}
-
-export const withErrors: ExchangeVersion = {
-  ...withOrder,
-  name: "exchange_commands_with_errors",
-  kept: `,
-          errors = case when g.problem is null or g.status in ('completed', 'skipped') then c.errors else (
-            case when jsonb_array_length(c.errors::jsonb) >= ${keptErrors} then c.errors::jsonb - 0 else coalesce(c.errors::jsonb, '[]') end
-            || jsonb_build_array(jsonb_build_object('attempt', c.attempts, 'at', moment, 'problem', g.problem))
-          )::text end`,
-}
-
 /**
  * Parameters: the worker; rows `[number, claim, status, problem, delay, attempts to take back]`; rows `[queue, limit]`; how long a claim
  * lasts. Returns rows of a kind: `refused` (number), `claimed`, `busy` (queue) and `next` (queue, and milliseconds as number).
@@ -70,11 +32,11 @@ export const withErrors: ExchangeVersion = {
  * A claim alone need not survive a crash of the server: a lost claim is made again. So it does not wait for the disk, unless the call also
  * finishes commands.
  */
-export const exchangeFunction = (schema: string, { name, column, none, value, kept = "" }: ExchangeVersion): string => `
-create or replace function ${schema}.${name}(worker text, finished jsonb, wants jsonb, claim_millis bigint)
+export const exchangeFunction = (schema: string): string => `
+create function ${schema}.exchange_commands(worker text, finished jsonb, wants jsonb, claim_millis bigint)
 returns table (
   kind text, number bigint, claim integer, queue text, priority integer, attempts integer, sequence integer, enqueued_at bigint,
-  key text, slot text, parameters text, machine text, instance_id text${column}
+  key text, slot text, parameters text, machine text, instance_id text, round integer, ordered boolean
 )
 language plpgsql
 set enable_seqscan = off
@@ -104,13 +66,17 @@ begin
           run_at = case when g.status = 'pending' then moment + g.delay else c.run_at end,
           last_error = case when g.status = 'pending' then coalesce(g.problem, c.last_error) else g.problem end,
           claimed_by = case when g.status = 'pending' then null else c.claimed_by end,
-          finished_at = case when g.status = 'pending' then null else moment end${kept}
+          finished_at = case when g.status = 'pending' then null else moment end,
+          errors = case when g.problem is null or g.status in ('completed', 'skipped') then c.errors else (
+            case when jsonb_array_length(c.errors::jsonb) >= ${keptErrors} then c.errors::jsonb - 0 else coalesce(c.errors::jsonb, '[]') end
+            || jsonb_build_array(jsonb_build_object('attempt', c.attempts, 'at', moment, 'problem', g.problem))
+          )::text end
         from given g
         where c.id = g.number and c.claims = g.claim and c.claimed_by = worker and c.status = 'processing'
         returning c.id, c.queue, c.status
       ), counted as (${countFinished(schema, "done")})
       select 'refused', g.number, null::integer, null::text, null::integer, null::integer, null::integer, null::bigint, null::text,
-        null::text, null::text, null::text, null::text${none}
+        null::text, null::text, null::text, null::text, null::integer, null::boolean
       from given g
       -- A result that is stored already, and whose answer was lost, is not refused.
       where g.number not in (select id from done) and not exists (
@@ -146,7 +112,7 @@ begin
         room := greatest(0, allowed);
         pause := 500;
         return query select 'busy', null::bigint, null::integer, wanted, null::integer, null::integer, null::integer, null::bigint,
-          null::text, null::text, null::text, null::text, null::text${none};
+          null::text, null::text, null::text, null::text, null::text, null::integer, null::boolean;
       end if;
     end if;
     if settings.rate_limit is not null then
@@ -168,7 +134,7 @@ begin
         returning c.*
       )
       select 'claimed', c.id, c.claims, c.queue, c.priority, c.attempts, c.sequence, c.enqueued_at, c.key, c.slot, c.parameters,
-        i.machine::text, i.id::text${value}
+        i.machine::text, i.id::text, c.round, c.ordered
       from claimed c left join ${schema}.instances i on i.instance = c.instance;
     get diagnostics taken = row_count;
 
@@ -200,7 +166,7 @@ begin
     end if;
     if pause is not null then
       return query select 'next', pause, null::integer, wanted, null::integer, null::integer, null::integer, null::bigint, null::text,
-        null::text, null::text, null::text, null::text${none};
+        null::text, null::text, null::text, null::text, null::integer, null::boolean;
     end if;
   end loop;
 end

@@ -5,21 +5,6 @@ import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { areDone, type Migrations, migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
-import { commands } from "./migrations/0002_commands.ts"
-import { rounds } from "./migrations/0003_rounds.ts"
-import { vacuum } from "./migrations/0004_vacuum.ts"
-import { order } from "./migrations/0005_order.ts"
-import { owners } from "./migrations/0006_owners.ts"
-import { timers } from "./migrations/0007_timers.ts"
-import { keys } from "./migrations/0008_keys.ts"
-import { listing } from "./migrations/0009_listing.ts"
-import { finished } from "./migrations/0010_finished.ts"
-import { errors } from "./migrations/0011_errors.ts"
-import { listingIndexes } from "./migrations/0012_listing_indexes.ts"
-import { deliveries } from "./migrations/0013_deliveries.ts"
-import { revisions } from "./migrations/0014_revisions.ts"
-import { moves } from "./migrations/0015_moves.ts"
-import { database } from "./migrations/0016_database.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -50,22 +35,4 @@ export const migrateTables = (
     }),
   )
 
-export const migrate = (schema: string) =>
-  migrateTables(schema, "migrations", {
-    "0001_initial": initial(schema),
-    "0002_commands": commands(schema),
-    "0003_rounds": rounds(schema),
-    "0004_vacuum": vacuum(schema),
-    "0005_order": order(schema),
-    "0006_owners": owners(schema),
-    "0007_timers": timers(schema),
-    "0008_keys": keys(schema),
-    "0009_listing": listing(schema),
-    "0010_finished": finished(schema),
-    "0011_errors": errors(schema),
-    "0012_listing_indexes": listingIndexes(schema),
-    "0013_deliveries": deliveries(schema),
-    "0014_revisions": revisions(schema),
-    "0015_moves": moves(schema),
-    "0016_database": database(schema),
-  })
+export const migrate = (schema: string) => migrateTables(schema, "migrations", { "0001_initial": initial(schema) })

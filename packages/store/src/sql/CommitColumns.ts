@@ -24,7 +24,9 @@ export const instanceColumns = {
   status: { type: "text", value: ({ summary }) => summary.status },
   reason: { type: "text", value: ({ summary }) => summary.reason },
   version: { type: "integer", value: ({ summary }) => summary.version },
-  resident: { type: "boolean", value: ({ summary }) => summary.resident },
+  owner: { type: "text", value: ({ summary }) => summary.owner },
+  needs_owner: { type: "boolean", value: ({ summary }) => summary.needsOwner },
+  owes: { type: "boolean", value: ({ summary }) => summary.owes },
 } satisfies Columns<Commit>
 
 /** Without the ids of senders: each database finds them in its own way. */

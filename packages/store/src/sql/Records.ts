@@ -15,27 +15,40 @@ export const eventOf = (row: Row): EventRecord => ({
   dedupeId: optionalTextOf(row, "dedupe_id"),
 })
 
-/** The column `reason` holds the owner of a running instance whose state has work, and the reason of any other. */
-export const instanceOf = (row: Row): InstanceRecord => {
-  const status = statusOf(row, "status")
-  const resident = flagOf(row, "resident")
-  const reason = optionalTextOf(row, "reason")
-  const isOwned = resident && status === "running"
-  return {
-    machine: textOf(row, "machine"),
-    id: textOf(row, "id"),
-    tag: textOf(row, "tag"),
-    status,
-    reason: isOwned ? undefined : reason,
-    version: wholeOf(row, "version"),
-    resident,
-    owner: isOwned ? reason : undefined,
-    sequence: wholeOf(row, "sequence"),
-    startedAt: wholeOf(row, "started_at"),
-    updatedAt: wholeOf(row, "updated_at"),
-    ...revisionIn(row),
-  }
-}
+/** The columns of an instance `i` that {@link instanceOf} reads. */
+export const recordColumns = [
+  "machine",
+  "id",
+  "tag",
+  "status",
+  "reason",
+  "version",
+  "needs_owner",
+  "owner",
+  "owes",
+  "sequence",
+  "started_at",
+  "updated_at",
+  "revision",
+]
+  .map((name) => `i.${name}`)
+  .join(", ")
+
+export const instanceOf = (row: Row): InstanceRecord => ({
+  machine: textOf(row, "machine"),
+  id: textOf(row, "id"),
+  tag: textOf(row, "tag"),
+  status: statusOf(row, "status"),
+  reason: optionalTextOf(row, "reason"),
+  version: wholeOf(row, "version"),
+  needsOwner: flagOf(row, "needs_owner"),
+  owner: optionalTextOf(row, "owner"),
+  owes: flagOf(row, "owes"),
+  sequence: wholeOf(row, "sequence"),
+  startedAt: wholeOf(row, "started_at"),
+  updatedAt: wholeOf(row, "updated_at"),
+  ...revisionIn(row),
+})
 
 /** Absent where no event was rewritten. */
 export const revisionIn = (row: Row): { readonly revision?: number } => {
@@ -62,8 +75,9 @@ const heldRecord = ({ machine, id }: InstanceKey, reason: string): InstanceRecor
   status: "held",
   reason,
   version: 0,
-  resident: false,
+  needsOwner: false,
   owner: undefined,
+  owes: false,
   sequence: 0,
   startedAt: 0,
   updatedAt: 0,

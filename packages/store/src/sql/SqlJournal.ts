@@ -22,7 +22,7 @@ import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
 import { keysOf, surrogate } from "./keys.ts"
 import type { Listing } from "./Listing.ts"
-import { eventOf, instanceOrHeld, openedOf, openedOrHeld, revisionIn, unreadable } from "./Records.ts"
+import { eventOf, instanceOrHeld, openedOf, openedOrHeld, recordColumns, revisionIn, unreadable } from "./Records.ts"
 import type { Row } from "./Row.ts"
 import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
 import { countEnded, purgeEnded } from "./retention.ts"
@@ -190,7 +190,7 @@ const statusOrHeld = (row: Row): InstanceStatus => {
 const isNotEmpty = (rows: ReadonlyArray<unknown>): boolean => rows.length > 0
 
 const openedColumns = ({ sql, timersOfInstance }: Dialect): Fragment => sql`
-  i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.revision, i.origin,
+  ${sql.literal(recordColumns)}, i.origin,
   s.sequence as snapshot_sequence, s.at as snapshot_at, s.version as snapshot_version, s.body as snapshot_body,
   ${timersOfInstance} as timers`
 
@@ -295,14 +295,15 @@ const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after
  */
 const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after: InstanceCursor | undefined) => {
   const { sql, instances, listing } = dialect
-  const source = filter.resident === true ? sql.literal("i") : sql.literal("l")
+  const source = filter.needsOwner === true ? sql.literal("i") : sql.literal("l")
   const conditions: Array<Fragment> = []
   if (filter.machine !== undefined) conditions.push(sql`${source}.machine = ${filter.machine}`)
   if (typeof filter.tag === "string") conditions.push(sql`${source}.tag = ${filter.tag}`, sql`i.tag = ${filter.tag}`)
   else if (filter.tag !== undefined) conditions.push(filter.tag.length === 0 ? sql.literal("1 = 0") : sql`i.tag in ${sql.in(filter.tag)}`)
   if (filter.status !== undefined) conditions.push(sql`${source}.status = ${filter.status}`, sql`i.status = ${filter.status}`)
   if (filter.status !== undefined && filter.status !== "running") conditions.push(sql`${source}.status <> 'running'`)
-  if (filter.resident !== undefined) conditions.push(filter.resident ? sql`i.resident` : sql`not i.resident`)
+  if (filter.needsOwner !== undefined) conditions.push(filter.needsOwner ? sql`i.needs_owner` : sql`not i.needs_owner`)
+  if (filter.owes !== undefined) conditions.push(filter.owes ? sql`i.owes` : sql`not i.owes`)
   if (filter.updatedAfter !== undefined) conditions.push(sql`${source}.updated_at > ${filter.updatedAfter}`)
   if (filter.updatedBefore !== undefined) conditions.push(sql`${source}.updated_at < ${filter.updatedBefore}`)
   const isNewest = filter.order === "newest"
@@ -318,10 +319,9 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
   const page = knownLimit(dialect, limit)
   // Whether one index has the matching instances in the requested order.
   const isOfOneIndex =
-    filter.resident === true || typeof filter.tag === "string" || (filter.tag === undefined && (filter.status ?? "running") !== "running")
+    filter.needsOwner === true || typeof filter.tag === "string" || (filter.tag === undefined && (filter.status ?? "running") !== "running")
   const ofState = (machine: Fragment, tag: Fragment) => sql`
-    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.revision,
-      l.updated_at as listed_at
+    select ${sql.literal(recordColumns)}, l.updated_at as listed_at
     from ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
     where l.machine = ${machine} and l.tag = ${tag} and ${sql.and(conditions)}
     order by l.updated_at ${direction}, l.id ${direction} limit ${page}`
@@ -338,11 +338,10 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
     const states = each.reduce((all, state) => sql`${all} union all ${state}`)
     return sql<Row>`select f.*, ${isBehind(dialect)} from (${states}) f ${inOrder}`
   }
-  const from = filter.resident === true ? sql`${instances} i` : sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance`
+  const from = filter.needsOwner === true ? sql`${instances} i` : sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance`
   const machineOrder = filter.machine === undefined ? sql`${source}.machine ${direction},` : sql.literal("")
   return sql<Row>`
-    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.revision,
-      ${source}.updated_at as listed_at, ${isBehind(dialect)}
+    select ${sql.literal(recordColumns)}, ${source}.updated_at as listed_at, ${isBehind(dialect)}
     from ${from} where ${sql.and(conditions)}
     order by ${source}.updated_at ${direction}, ${machineOrder} ${source}.id ${direction} limit ${page}`
 }
@@ -358,9 +357,9 @@ const knownLimit = ({ sql }: Dialect, limit: number): Fragment => sql.literal(St
 
 /** The condition for instances `i` of an owner; null: without an owner, undefined: with work, of any owner. */
 const ownedBy = ({ sql }: Dialect, owner: string | null | undefined): Fragment => {
-  const isOwned = sql`i.resident and i.status = 'running'`
+  const isOwned = sql`i.needs_owner and i.status = 'running'`
   if (owner === undefined) return isOwned
-  return owner === null ? sql`${isOwned} and i.reason is null` : sql`${isOwned} and i.reason = ${owner}`
+  return owner === null ? sql`${isOwned} and i.owner is null` : sql`${isOwned} and i.owner = ${owner}`
 }
 
 /** Instances that have ended or are held are found through the listing. */
@@ -375,21 +374,17 @@ const isFolded = (filter: KeyFilter): boolean => isListed(filter) && filter.stat
 
 const pageRows = (dialect: Dialect, filter: KeyFilter, limit: number, after: string | undefined) => {
   const { sql } = dialect
-  const columns = sql.literal(
-    "i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.revision",
-  )
-  return sql<Row>`select ${columns} ${pageOf(dialect, filter, limit, after)}`
+  return sql<Row>`select ${sql.literal(recordColumns)} ${pageOf(dialect, filter, limit, after)}`
 }
 
 /** A page of instances `i`, from its source to its limit. */
 const pageOf = (dialect: Dialect, filter: KeyFilter, limit: number, after: string | undefined): Fragment => {
   const { sql, instances, listing } = dialect
-  const { machine, status, idPrefix, resident, owner, newestVersion, owing, shards } = filter
+  const { machine, status, idPrefix, needsOwner, owner, newestVersion, owes, shards } = filter
   const conditions: Array<Fragment> = [sql`i.machine = ${machine}`]
   if (status !== undefined) conditions.push(sql`i.status = ${status}`)
-  if (resident !== undefined || owner !== undefined) conditions.push(ownedBy(dialect, owner))
-  // An execution that has ended has no reason: the index of owners finds it among the few without an owner.
-  if (owing) conditions.push(sql`resident and reason is null and i.status = 'final'`)
+  if (needsOwner !== undefined || owner !== undefined) conditions.push(ownedBy(dialect, owner))
+  if (owes) conditions.push(sql`i.owes`)
   if (newestVersion !== undefined) conditions.push(sql`i.version <= ${newestVersion}`)
   if (idPrefix !== undefined) conditions.push(sql`i.id >= ${idPrefix}`)
   const beyond = idPrefix === undefined ? undefined : afterPrefix(idPrefix)
@@ -412,13 +407,13 @@ const ownerRows = (dialect: Dialect, machine: string) => {
   const owned = sql`${instances} i where i.machine = ${machine} and ${ownedBy(dialect, undefined)}`
   return sql<Row>`
     with recursive found (owner) as (
-      select min(i.reason) from ${owned}
+      select min(i.owner) from ${owned}
       union all
-      select (select min(i.reason) from ${owned} and i.reason > found.owner) from found where found.owner is not null
+      select (select min(i.owner) from ${owned} and i.owner > found.owner) from found where found.owner is not null
     )
     select owner from found where owner is not null
     union all
-    select null where exists (select 1 from ${owned} and i.reason is null)`
+    select null where exists (select 1 from ${owned} and i.owner is null)`
 }
 
 /** A loose index scan over the unique index of machine and id: each step finds the next greater name. */
@@ -433,7 +428,7 @@ const machineRows = ({ sql, instances }: Dialect) => sql<Row>`
 const updateOwner = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>, from: string | undefined, to: string) => {
   const { sql, instances, keys } = dialect
   return sql<Row>`
-    update ${instances} as i set reason = ${to}
+    update ${instances} as i set owner = ${to}
     where (i.machine, i.id) in (select k.machine, k.id from ${keys(keysOf(requested))} k) and ${ownedBy(dialect, from ?? null)}
     returning machine, id`
 }
@@ -449,7 +444,7 @@ const takeOverInOne = (dialect: Dialect): JournalService["takeOver"] | undefined
     const statement = sql<Row>`${updateAndRead({
       page: sql`select i.instance, i.id ${pageOf(dialect, filter, limit, after)}`,
       update: (page) => sql`
-        update ${instances} as i set reason = ${to}
+        update ${instances} as i set owner = ${to}
         where i.instance = ${page} and ${ownedBy(dialect, filter.owner)} returning i.instance`,
       read: sql`
         select ${openedColumns(dialect)}, page.size, page.last_id
@@ -464,7 +459,7 @@ const takeOverInOne = (dialect: Dialect): JournalService["takeOver"] | undefined
       Effect.map(statement, (rows) => {
         const [first = {}] = rows
         return {
-          opened: rows.filter(({ id }) => id !== null).map((row) => openedOrHeld({ ...row, reason: to })),
+          opened: rows.filter(({ id }) => id !== null).map((row) => openedOrHeld({ ...row, owner: to })),
           next: wholeOf(first, "size") < limit ? undefined : optionalTextOf(first, "last_id"),
         }
       }),
@@ -490,7 +485,7 @@ const updateStatus = (
   reason: string | undefined,
   now: Fragment,
 ) => sql<Row>`
-  update ${instances} set status = ${status}, reason = ${reason ?? null}, updated_at = ${now}
+  update ${instances} set status = ${status}, reason = ${reason ?? null}, owner = null, updated_at = ${now}
   where machine = ${seen.machine} and id = ${seen.id} and status = ${seen.status} and sequence = ${seen.sequence}
   ${seen.startedAt === undefined ? sql.literal("") : sql`and started_at = ${seen.startedAt}`}
   returning instance`

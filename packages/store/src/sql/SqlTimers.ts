@@ -87,10 +87,7 @@ const isFree = (dialect: Dialect, timer: "t" | "e"): Fragment => {
   )`
 }
 
-/**
- * The timers `t` of each machine, as conditions that the index on machine and deadline serves. Processes of an earlier version store timers
- * without their machine; these are looked up by their instance.
- */
+/** The timers `t` of each machine, as conditions that the index on machine and deadline serves. */
 const ofMachines = (
   dialect: Dialect,
   machines: ReadonlyArray<string>,
@@ -102,20 +99,12 @@ const ofMachines = (
     shards === undefined || dialect.inShards === undefined
       ? sql``
       : sql` and exists (select 1 from ${instances} i where i.instance = t.instance and ${dialect.inShards(shards)})`
-  const known = machines.map((machine) => {
+  return machines.map((machine) => {
     const version = versions[machine]
     return version === undefined
-      ? sql`t.machine = ${machine}`
-      : sql`t.machine = ${machine} and (select i.version from ${instances} i where i.instance = t.instance) <= ${version}`
+      ? sql`t.machine = ${machine}${isHere}`
+      : sql`t.machine = ${machine} and (select i.version from ${instances} i where i.instance = t.instance) <= ${version}${isHere}`
   })
-  const cases = machines.map((machine) => {
-    const version = versions[machine]
-    return version === undefined ? sql`when ${machine} then true` : sql`when ${machine} then i.version <= ${version}`
-  })
-  const unknown = sql`t.machine is null and (
-    select case i.machine ${sql.join(" ", false)(cases)} else false end from ${instances} i where i.instance = t.instance
-  )`
-  return [...known, unknown].map((condition) => sql`${condition}${isHere}`)
 }
 
 /**
@@ -151,7 +140,7 @@ const claimDue = (
       claim_lease = ${fence?.lease ?? null}, claim_token = ${fence?.token ?? null}
     from ready r where ${timers}.instance = r.instance and ${timers}.name = r.name
     returning ${timers}.instance, ${timers}.name, entry, due, attempts,
-      (select machine from ${instances} i where i.instance = ${timers}.instance) as machine,
+      ${timers}.machine,
       (select id from ${instances} i where i.instance = ${timers}.instance) as id`
 }
 

@@ -59,7 +59,7 @@ const ended = (dialect: Dialect, machine: string, status: string, before: Fragme
   return sql`
     ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
     where l.machine = ${machine} and l.status = ${status} and l.status <> 'running' and l.updated_at <= ${before}
-      and i.machine = ${machine} and i.status = ${status} and i.updated_at <= ${before} and not i.resident
+      and i.machine = ${machine} and i.status = ${status} and i.updated_at <= ${before} and not i.owes
       and not exists (select 1 from ${commands} c where c.instance = i.instance and (c.finished_at is null or c.status = 'failed'))`
 }
 

@@ -7,18 +7,6 @@ import { BeginTransaction, SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { areDone, type Migrations, migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
-import { commands } from "./migrations/0002_commands.ts"
-import { rounds } from "./migrations/0003_rounds.ts"
-import { blocks } from "./migrations/0004_blocks.ts"
-import { owners } from "./migrations/0005_owners.ts"
-import { timers } from "./migrations/0006_timers.ts"
-import { keys } from "./migrations/0007_keys.ts"
-import { listing } from "./migrations/0008_listing.ts"
-import { finished } from "./migrations/0009_finished.ts"
-import { errors } from "./migrations/0010_errors.ts"
-import { deliveries } from "./migrations/0011_deliveries.ts"
-import { revisions } from "./migrations/0012_revisions.ts"
-import { database } from "./migrations/0013_database.ts"
 import { isBusy } from "./opening.ts"
 
 /**
@@ -52,18 +40,4 @@ const migrateOnce = (table: string, migrations: Migrations) =>
     )
   })
 
-export const migrate = migrateTables("detent_migrations", {
-  "0001_initial": initial,
-  "0002_commands": commands,
-  "0003_rounds": rounds,
-  "0004_blocks": blocks,
-  "0005_owners": owners,
-  "0006_timers": timers,
-  "0007_keys": keys,
-  "0008_listing": listing,
-  "0009_finished": finished,
-  "0010_errors": errors,
-  "0011_deliveries": deliveries,
-  "0012_revisions": revisions,
-  "0013_database": database,
-})
+export const migrate = migrateTables("detent_migrations", { "0001_initial": initial })

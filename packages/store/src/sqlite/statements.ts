@@ -19,9 +19,7 @@ const questionMarks = (count: number): string => Array(count).fill("?").join(", 
 
 const assigned = (keepsOwner: boolean): string =>
   Object.keys(instanceColumns)
-    .map(
-      (name) => `${name} = ${keepsOwner && name === "reason" ? "case when resident and status = 'running' then reason else ? end" : "?"}`,
-    )
+    .map((name) => `${name} = ${keepsOwner && name === "owner" ? "coalesce(?, owner)" : "?"}`)
     .join(", ")
 
 /**
@@ -36,7 +34,7 @@ const numbered = `where instance = ? and ${expected}`
 /** The columns of every commit, machine, id, expected, start, revision. */
 export const updateInstance = `update detent_instances set ${assigned(false)} ${named}`
 
-/** For a commit that names no owner: if the old state has work too, the row keeps its owner. The given owner is null. */
+/** For a commit that names no owner: the row keeps its owner. The given owner is null, and an instance that needs no owner has none. */
 export const updateInstanceKeepingOwner = `update detent_instances set ${assigned(true)} ${named}`
 
 /** The same for an instance whose row key is known; the key comes before the machine. */

@@ -117,8 +117,8 @@ const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect
 
 const lifeOf = (commit: Commit): ReadonlyArray<number | null> => [commit.startedAt ?? null, revisionOf(commit) ?? null]
 
-/** Whether the new state has work and the commit names no owner. */
-const keepsOwner = ({ summary: { resident, status, reason } }: Commit): boolean => resident && status === "running" && reason === undefined
+/** Whether the instance needs an owner and the commit names none. */
+const keepsOwner = ({ summary: { needsOwner, owner } }: Commit): boolean => needsOwner && owner === undefined
 
 const [instanceValues, eventValues, snapshotValues, timerValues, commandValues] = [
   valuesIn(instanceColumns),

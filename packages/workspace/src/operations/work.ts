@@ -18,7 +18,7 @@ export const isIdle = Effect.gen(function* () {
 const isBusy = (entry: MachineEntry) =>
   Effect.gen(function* () {
     const journal = yield* Journal
-    const working = { machine: entry.name, resident: true, status: "running" } as const
+    const working = { machine: entry.name, needsOwner: true, status: "running" } as const
     const { instances } = yield* journal.list(working, 1)
     const { knowledge } = yield* Systems
     const resting = Option.isSome(knowledge) ? restingStates[entry.name] : undefined

@@ -34,8 +34,8 @@ export const noteWorker = (place: Place, server: RunningServer | undefined, key:
   Effect.gen(function* () {
     if (server !== undefined) return
     const { note, noteStyle } = yield* Output
-    const { status, resident, owner, tag } = yield* instances.record(key)
-    if (status === "running" && resident && owner === undefined)
+    const { status, needsOwner, owner, tag } = yield* instances.record(key)
+    if (status === "running" && needsOwner && owner === undefined)
       yield* note(
         noteStyle.dim(`the work of ${tag} runs in a worker or server; unless one runs, start it: detent worker${placeText(place)}`),
       )

@@ -223,7 +223,7 @@ const ownedBy = async (store: StoreAddress, { nodeId }: ShiftProcess): Promise<R
   await sleep(settlingMillis)
   for (const patience = new Patience(outageMillis); ; await sleep(50)) {
     try {
-      const rows = await query(store, `select id from detent.instances where resident and reason like '${nodeId}/%'`)
+      const rows = await query(store, `select id from detent.instances where needs_owner and owner like '${nodeId}/%'`)
       return new Set(rows.map(({ id }) => String(id)))
     } catch (cause) {
       if (patience.isOver) throw cause
