@@ -25,7 +25,7 @@ const needs = {
   tables: ["machine"],
   blobs: ["machine"],
   knowledge: ["durable", "eventlog", "blobs", "processes"],
-  uploads: ["entity", "durable", "blobs", "processes"],
+  uploads: ["entity", "durable", "blobs", "processes", "tables"],
   api: [],
   workspace: ["api", "knowledge", "uploads", "cluster"],
   cluster: ["durable"],
@@ -53,7 +53,7 @@ const needsModules = {
     "@detent/blobs/Storage",
     "@detent/knowledge/schemas",
     "@detent/machine/diagram",
-    "@detent/uploads/HNItem",
+    "@detent/tables/TableFormat",
   ],
 }
 
@@ -70,8 +70,8 @@ const testsNeed = {
   cli: ["xstate"],
 }
 
-/** Folders that the tests of every package may import: the PostgreSQL of a run, and servers and browsers. */
-const sharedByTests = ["store/test/support", "server/test/support"]
+/** Folders that the tests of every package may import: the PostgreSQL of a run, servers and browsers, and written workbooks. */
+const sharedByTests = ["store/test/support", "server/test/support", "tables/test/support"]
 
 /** Packages whose folders still form a cycle. A package that has none any more must leave this list; none may be added. */
 const unordered = new Set(["cli", "console", "server", "workspace"])

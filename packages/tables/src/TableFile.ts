@@ -1,5 +1,5 @@
 /** A file that can be opened: on this machine, in memory, or in a storage. */
-import { open } from "node:fs/promises"
+import { type FileHandle, open } from "node:fs/promises"
 
 /** Size and modification time of a file, to detect changes. */
 export interface FileStamp {
@@ -29,9 +29,19 @@ const chunkBytes = 256 * 1024
 export const openLocalFile = async (path: string): Promise<OpenedFile> => {
   const file = await open(path, "r")
   return {
-    read: (start) => file.createReadStream({ start, highWaterMark: chunkBytes, autoClose: false }) as AsyncIterable<Buffer>,
+    read: (start) => fileChunks(file, start),
     stamp: async () => stampOf(await file.stat()),
     close: () => file.close(),
+  }
+}
+
+/** A stream of Node would close for all later readers of the file when one of them stops early. */
+async function* fileChunks(file: FileHandle, start: number): AsyncGenerator<Buffer, undefined> {
+  for (let position = start; ; ) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position)
+    if (bytesRead === 0) return undefined
+    position += bytesRead
+    yield buffer.subarray(0, bytesRead)
   }
 }
 

@@ -1,7 +1,7 @@
 /** Reads tables row by row: CSV, TSV, XLSX, JSON and JSON lines, plain or packed. */
-export { fileProblem } from "./bytes/FileBytes.ts"
+export { FileBytes } from "./bytes/FileBytes.ts"
 export { type Inspection, inspectTable } from "./inspect/inspectTable.ts"
-export { deepestNesting } from "./json/JsonSplitter.ts"
+export { deepestNesting, type Layout } from "./json/JsonSplitter.ts"
 export { behind, columnName, type Position, type Row, RowProblem } from "./Row.ts"
 export { openRows, type Rows, type RowsOptions } from "./Rows.ts"
 export { type OpenTableOptions, openTable, rowValues, type Table } from "./Table.ts"

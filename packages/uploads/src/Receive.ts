@@ -5,11 +5,11 @@ import { mkdir, open, rename, rm } from "node:fs/promises"
 import { dirname } from "node:path"
 import { releasing } from "@detent/machine/internal"
 import { privateFile, privateFolder } from "@detent/store/internal"
+import { FileTooLarge, FileUnreadable } from "@detent/tables"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { Collected, type CollectionLimit } from "./file/Collected.ts"
 import type { HashedFile } from "./file/FileInspection.ts"
-import { FileTooLarge, FileUnreadable } from "./file/FileProblem.ts"
 import type { SharedFiles } from "./file/UploadFiles.ts"
 
 export interface Received extends HashedFile {

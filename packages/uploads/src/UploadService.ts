@@ -5,6 +5,7 @@ import type { Instance, ReadError } from "@detent/durable"
 import type { EntityState, EntityWorkflow, TriggerEvent, UpdateEvent } from "@detent/entity"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import { releasing } from "@detent/machine/internal"
+import { FileUnreadable, type TableOptions } from "@detent/tables"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -26,7 +27,7 @@ import {
 } from "./batch/BatchProblem.ts"
 import { newBatch, type UploadBatch } from "./batch/UploadBatch.ts"
 import { checkContentType, type HashedFile, inspect, md5Of } from "./file/FileInspection.ts"
-import { FileDamaged, type FileProblem, FileUnreadable } from "./file/FileProblem.ts"
+import { FileDamaged, type FileProblem } from "./file/FileProblem.ts"
 import { isAddress, localFiles } from "./file/UploadFiles.ts"
 import { type ItemStep, stepsOf } from "./ItemHistory.ts"
 import { itemInstanceId } from "./item/ItemEntity.ts"
@@ -55,6 +56,8 @@ export interface StartOptions {
   readonly fileName?: string
   /** The declared content type, such as a request's header. Default: detected from the content of the file. */
   readonly contentType?: string
+  /** The format of the file: its encoding, delimiter, quote, header or sheet. What is not given is found in the file. */
+  readonly given?: TableOptions
   /** Accepts a file whose content was uploaded before. */
   readonly force?: boolean
   /** The kind of its items: an upload definition, or its name. Default: the first kind of the service. */
@@ -243,7 +246,7 @@ export class UploadService implements UploadsService {
       const fileName = options.fileName ?? basename(path)
       const kind = yield* this.#kind(options.kind)
       if (shared !== undefined && !isShared) return yield* this.#share(path, { ...options, fileName })
-      const before = yield* inspect(files, path, fileName, limits, options.contentType)
+      const before = yield* inspect(files, path, fileName, limits, options.contentType, options.given)
       const { md5, chunks } = yield* md5Of(files, path, fileName, limits, readOnce.collecting)
       const batchId = options.batchId ?? (yield* freshId)
       const batch = yield* this.#claim({ ...options, kind, batchId, path, fileName, hashed: { md5, chunks } })
@@ -315,12 +318,13 @@ export class UploadService implements UploadsService {
     return Effect.gen({ self: this }, function* () {
       if (expected !== undefined && expected.toLowerCase() !== md5)
         return yield* Effect.fail(new FileDamaged({ file: fileName, md5, expected }))
-      const { fileSize, modifiedAt, contentType, packed } = yield* inspect(
+      const { fileSize, modifiedAt, contentType, table } = yield* inspect(
         this.#uploading.files,
         path,
         fileName,
         this.#uploading.limits,
         file.contentType,
+        file.given,
       )
       const batchId = yield* this.#claimId(file)
       return {
@@ -329,7 +333,8 @@ export class UploadService implements UploadsService {
         fileModifiedAt: modifiedAt,
         fileMd5Hash: md5,
         contentType,
-        contentEncoding: packed ? "gzip" : "identity",
+        table,
+        ...(file.given === undefined ? {} : { given: file.given }),
       }
     })
   }

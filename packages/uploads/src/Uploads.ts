@@ -98,8 +98,8 @@ export const readDefinition = (name: "upload-batch.json" | "upload-item.json"): 
   readFileSync(new URL(`../${name}`, import.meta.url), "utf8")
 
 const limitsOf = (options: UploadsOptions): UploadLimits => {
-  const { maxFileBytes, maxUnpackedBytes, maxUnpackRatio, maxItemBytes, maxItems } = { ...defaultLimits, ...options }
-  return { maxFileBytes, maxUnpackedBytes, maxUnpackRatio, maxItemBytes, maxItems }
+  const { maxFileBytes, maxUnpackedBytes, maxUnpackRatio, maxItemBytes, maxColumns, maxItems } = { ...defaultLimits, ...options }
+  return { maxFileBytes, maxUnpackedBytes, maxUnpackRatio, maxItemBytes, maxColumns, maxItems }
 }
 
 export class Uploads extends Context.Service<Uploads, UploadsService>()("@detent/uploads/Uploads") {

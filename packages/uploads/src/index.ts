@@ -1,4 +1,14 @@
 /** Bulk upload of items of any kind: one durable instance per item. */
+export {
+  FileInvalid,
+  type FileStamp,
+  FileTooLarge,
+  FileUnreadable,
+  type OpenedFile,
+  TableFormat,
+  TableOptions,
+  UnsupportedContentType,
+} from "@detent/tables"
 export type { BatchStatus, ItemCounts } from "./BatchStatus.ts"
 export {
   AlreadyUploaded,
@@ -16,20 +26,8 @@ export {
 export type { BatchWork, Counts, Notice } from "./batch/BatchWork.ts"
 export { type ErrorGroup, type ErrorSummary, type FailureReport, newBatch, type ResultSummary, UploadBatch } from "./batch/UploadBatch.ts"
 export { criteria, loadBatchWorkflow, maxRetries, retryWindow } from "./batch/UploadBatchWorkflow.ts"
-export {
-  FileChanged,
-  FileDamaged,
-  FileInvalid,
-  type FileProblem,
-  FileTooLarge,
-  FileUnreadable,
-  type Place,
-  TooManyItems,
-  UnsupportedContentType,
-} from "./file/FileProblem.ts"
-export { ItemSplitter, type SplitterOptions } from "./file/ItemSplitter.ts"
-export { behind, type Layout, type Position, type RawItem } from "./file/RawItem.ts"
-export type { FileStamp, OpenedFile, SharedFiles, UploadFiles } from "./file/UploadFiles.ts"
+export { FileChanged, FileDamaged, type FileProblem, TooManyItems } from "./file/FileProblem.ts"
+export type { SharedFiles, UploadFiles } from "./file/UploadFiles.ts"
 export { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 export type { ItemStep } from "./ItemHistory.ts"
 export type { FieldValue } from "./item/FieldToken.ts"

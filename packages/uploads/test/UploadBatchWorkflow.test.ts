@@ -91,13 +91,15 @@ describe("the criteria of a batch", () => {
   const { UploadBatchValidCriterion: isValid, UploadBatchExtractionCompleteCriterion: isExtracted } = criteria
   const { UploadBatchAllItemsCompleteCriterion: isComplete, UploadBatchSomeItemsCompleteCriterion: isPartial } = criteria
 
-  it("a file is valid with a name, a size, a hash, a JSON type and items", () => {
-    const valid = { fileSize: 10, fileMd5Hash: "abc", contentType: "application/json", totalItemsInFile: 1 }
+  it("a file is valid with a name, a size, a hash, a format and items", () => {
+    const table = { format: "csv", compression: "none", encoding: "utf-8" } as const
+    const valid = { fileSize: 10, fileMd5Hash: "abc", table, totalItemsInFile: 1 }
     expect(isValid(batch(valid))).toBe(true)
     expect(isValid(batch({ ...valid, fileName: "" }))).toBe(false)
     expect(isValid(batch({ ...valid, fileSize: 0 }))).toBe(false)
-    expect(isValid(batch({ ...valid, contentType: "text/csv" }))).toBe(false)
     expect(isValid(batch({ ...valid, totalItemsInFile: 0 }))).toBe(false)
+    const { table: format, ...unknown } = valid
+    expect([format.format, isValid(batch(unknown))]).toEqual(["csv", false])
     const { fileMd5Hash, ...unhashed } = valid
     expect(isValid(batch(unhashed))).toBe(false)
   })

@@ -5,7 +5,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as TestClock from "effect/testing/TestClock"
 import { Posts } from "../src/generate/Post.ts"
-import { type BatchStatus, defaultLimits, Uploads, type UploadsOptions } from "../src/index.ts"
+import { type BatchStatus, defaultLimits, type StartOptions, Uploads, type UploadsOptions } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { type Desk, makeDesk, story } from "./support/Desk.ts"
 
@@ -23,7 +23,7 @@ describe.each(databases)("$name", (database) => {
       options,
     ) as Effect.Effect<BatchStatus>
 
-  const refused = (desk: Desk, path: string, start: { readonly contentType?: string } = {}, options?: UploadsOptions) =>
+  const refused = (desk: Desk, path: string, start: StartOptions = {}, options?: UploadsOptions) =>
     desk.run(
       Effect.flatMap(Uploads, (uploads) => Effect.flip(uploads.start(path, start))),
       options,
@@ -42,10 +42,10 @@ describe.each(databases)("$name", (database) => {
         expect(yield* refused(desk, file("image.png", Buffer.from([0x89, 0x50, 0x4e, 0x47])))).toMatchObject({
           _tag: "UnsupportedContentType",
         })
-        expect(yield* refused(desk, file("table.csv", "id,type\n1,story\n"), { contentType: "text/csv" })).toMatchObject({
+        expect(yield* refused(desk, file("page.html", "<p>1</p>"), { contentType: "text/html" })).toMatchObject({
           _tag: "UnsupportedContentType",
-          contentType: "text/csv",
-          message: expect.stringContaining("upload JSON (application/json) or lines of JSON (application/x-ndjson), plain or gzip"),
+          contentType: "text/html",
+          message: expect.stringContaining("upload CSV, TSV, XLSX, JSON or lines of JSON, plain or packed with gzip or zstd"),
         })
       }),
     )
@@ -141,37 +141,39 @@ describe.each(databases)("$name", (database) => {
     )
   })
 
-  it.effect("one item that is too large, or no text, fails alone", () =>
+  it.effect("one item that is too large fails alone", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
-      const large = JSON.stringify(story(2, { text: "x".repeat(3000) }))
-      const parts = [
-        `[${JSON.stringify(story(1))},`,
-        `${large},`,
-        '{"id":3,"type":"story","text":"',
-        Buffer.from([0xff]),
-        `"},${JSON.stringify(story(4))}]`,
-      ]
-      const path = desk.file("items.json", Buffer.concat(parts.map((part) => Buffer.from(part as string))))
+      const path = desk.file("items.json", [story(1), story(2, { text: "x".repeat(3000) }), story(4)])
       const { state, batch, items } = yield* outcome(desk, path, { maxItemBytes: 2000 })
-      expect([state, items.stored, items.failed]).toEqual(["partially_completed", 2, 2])
+      expect([state, items.stored, items.failed]).toEqual(["partially_completed", 2, 1])
       expect(batch.errorSummary?.groups.map(({ reason, examples: [first] }) => [reason, first?.index, first?.message])).toEqual([
-        ["not_text", 2, "it is not UTF-8 text"],
         ["too_large", 1, "it has more than 2000 bytes"],
       ])
     }),
   )
 
-  it.effect("text in another encoding has an error of its own, and none of it is stored", () =>
+  it.effect("text in another encoding is read; bytes that are not text of the encoding refuse the file, and none of it is stored", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
       const text = JSON.stringify([story(1), story(2, { title: "Zürich" })])
-      const marked = Buffer.from(`\ufeff${text}`, "utf16le")
-      expect(yield* refused(desk, desk.file("marked.json", marked))).toMatchObject({ _tag: "UnsupportedContentType" })
-      const wide = yield* outcome(desk, desk.file("wide.json", Buffer.from(text, "utf16le")))
-      expect([wide.state, wide.items.stored]).toEqual(["failed", 0])
-      const latin = yield* outcome(yield* makeDesk(database), desk.file("latin.json", Buffer.from(text, "latin1")))
-      expect([latin.state, latin.items.stored, latin.batch.errorSummary?.groups[0]?.reason]).toEqual(["partially_completed", 1, "not_text"])
+      for (const [name, bytes] of [
+        ["marked", Buffer.from(`\ufeff${text}`, "utf16le")],
+        ["wide", Buffer.from(text, "utf16le")],
+        ["latin", Buffer.from(text, "latin1")],
+      ] as const) {
+        const { state, items } = yield* outcome(yield* makeDesk(database), desk.file(`${name}.json`, bytes))
+        expect([name, state, items.stored]).toEqual([name, "completed", 2])
+      }
+      const late = `[${Array.from({ length: 1000 }, (_, index) => `${JSON.stringify(story(index))},\n`).join("")}`
+      const mixed = Buffer.concat([Buffer.from(late), Buffer.from(`${JSON.stringify(story(9000, { title: "Zürich" }))}]`, "latin1")])
+      const { state, items, batch } = yield* outcome(desk, desk.file("mixed.json", mixed))
+      expect([state, items.stored]).toEqual(["failed", 0])
+      expect(batch.failure?.message).toContain("mixed.json: it is not UTF-8 text")
+      expect(batch.failure?.message).toContain("say which encoding it has, such as windows-1252")
+      expect(yield* refused(desk, desk.file("said.json", mixed), { given: { encoding: "utf-16le" } })).toMatchObject({
+        message: expect.stringContaining("it seems to be UTF-8; nothing of it was taken"),
+      })
     }),
   )
 

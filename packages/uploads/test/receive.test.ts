@@ -2,11 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { FileUnreadable } from "@detent/tables"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { CollectionLimit } from "../src/file/Collected.ts"
-import { FileUnreadable } from "../src/file/FileProblem.ts"
 import { localTarget, receive } from "../src/Receive.ts"
 
 it.live("a received file whose place is taken by a folder fails typed, although the folder cannot be removed either", () =>

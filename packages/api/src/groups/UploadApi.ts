@@ -1,4 +1,5 @@
 /** Bulk uploads of items of any kind: send a file, follow it, correct and retry failed items, search stored items. */
+import { TableFormat, TableOptions } from "@detent/tables/TableFormat"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -32,6 +33,10 @@ export const UploadStatus = Schema.Struct({
   isResting: Schema.Boolean,
   fileName: Schema.String,
   fileSize: Schema.optionalKey(Schema.Finite),
+  /** The format that was found in the file or given. */
+  table: Schema.optionalKey(TableFormat),
+  /** The same in words. */
+  format: Schema.optionalKey(Schema.String),
   items: Schema.Struct({ total: Schema.Int, waiting: Schema.Int, stored: Schema.Int, failed: Schema.Int }),
   itemsPerSecond: Schema.optionalKey(Schema.Finite),
   estimatedCompletionAt: Schema.optionalKey(Schema.Finite),
@@ -114,7 +119,9 @@ const Where = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Union([S
 // The upload service limits the size of the file when it stores it.
 export const formLimits = { maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] } as const
 
-const UploadForm = Schema.Struct({ file: Schema.String.annotate({ description: "A JSON array or JSON lines; plain or gzip" }) })
+const UploadForm = Schema.Struct({
+  file: Schema.String.annotate({ description: "CSV, TSV, XLSX, a JSON array or JSON lines; plain or packed with gzip or zstd" }),
+})
 
 const kindParams = { kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)) }
 
@@ -128,6 +135,9 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       query: {
         force: Schema.optionalKey(Schema.Literals(["true", "false"])),
         kind: Schema.optionalKey(kindParams.kind),
+        ...TableOptions.fields,
+        header: Schema.optionalKey(Schema.Literals(["true", "false"])),
+        sheet: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
         md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "an MD5 in hex" }))),
       },
       payload: UploadForm.pipe(HttpApiSchema.asMultipartStream(formLimits)),
@@ -138,7 +148,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       .annotate(
         OpenApi.Description,
         "Stores the file of a multipart form, as a stream, and starts its upload. The form has one file, in the part `file`. `kind` is " +
-          "the kind of its items. " +
+          "the kind of its items. Format, encoding, delimiter, quote, header and sheet are found in the file where they are not given. " +
           "With `md5`, a file that was damaged in transit is refused.",
       )
       .annotate(OpenApi.Transform, withFileParts("file")),

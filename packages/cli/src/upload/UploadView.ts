@@ -1,4 +1,5 @@
 /** The status of an upload in the output of commands. Field names are those of the HTTP API. */
+
 import type { items, UploadStatus } from "@detent/workspace/operations/uploads"
 import type * as Effect from "effect/Effect"
 import { ExitCode } from "../line/ExitCode.mjs"
@@ -29,6 +30,7 @@ export const uploadText = (view: UploadStatus, style: Style): string =>
       ["upload", view.batchId],
       ["kind", view.kind === "Items" ? undefined : view.kind],
       ["file", view.fileName],
+      ["format", view.format],
       ["state", view.state, (text) => stateLooks(text, view.state, style)],
       ["items", `${view.items.stored} stored, ${view.items.failed} refused, ${view.items.waiting} waiting, ${view.items.total} in all`],
       ["rate", view.itemsPerSecond === undefined ? undefined : `${view.itemsPerSecond} items/s`],

@@ -56,6 +56,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
     problem,
     failure,
     kind,
+    format,
   } = status
   const { act, isBusy } = useAct()
   const [isCancelling, setIsCancelling] = useState(false)
@@ -96,6 +97,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
         }
       >
         {kind} · {batchId}
+        {format === undefined ? null : ` · ${format}`}
       </PageHead>
       {problem === undefined && failure === undefined ? null : (
         <p role="alert" className="mb-4 rounded-lg bg-bad-soft px-4 py-2.5 text-bad">

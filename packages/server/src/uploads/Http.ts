@@ -21,8 +21,9 @@ export const uploadHandlers = HttpApiBuilder.group(
     const changing = yield* makeChanging<Uploads>()
     const feed = yield* UploadFeed
     return handlers
-      .handle("send", ({ request, headers, query: { force, kind, md5 } }) => {
-        const options = { key: headers["idempotency-key"], force: force === "true", kind, md5 }
+      .handle("send", ({ request, headers, query: { force, kind, md5, header, ...table } }) => {
+        const given = { ...table, ...(header === undefined ? {} : { header: header === "true" }) }
+        const options = { key: headers["idempotency-key"], force: force === "true", kind, md5, given }
         // The file is stored while it arrives: later parts of the form are not read first.
         return operating(Effect.scoped(Effect.flatMap(readFile(request), (file) => uploads.receive(file, options))))
       })

@@ -150,9 +150,9 @@ describe("uploads over HTTP", () => {
         body.append("file", new Blob([bytes], { type }), "items.json")
         return body
       }
-      const refused = yield* send(url, typed("text/csv"))
+      const refused = yield* send(url, typed("text/html"))
       assert.deepStrictEqual([refused.status, JSON.parse(refused.text).type], [415, "urn:detent:problem:UnsupportedContentType"])
-      assert.include(JSON.parse(refused.text).detail, "items.json is text/csv; upload JSON")
+      assert.include(JSON.parse(refused.text).detail, "items.json is text/html; upload CSV")
       assert.strictEqual((yield* send(url, typed("application/octet-stream"))).status, 202)
     }),
   )

@@ -21,21 +21,12 @@ export interface BatchWork {
   /** Inspects the file, and computes its hash. */
   readonly inspect: (
     batch: UploadBatch,
-  ) => Effect.Effect<Fields<"fileSize" | "fileModifiedAt" | "fileMd5Hash" | "contentType" | "contentEncoding">, Error>
+  ) => Effect.Effect<Fields<"fileSize" | "fileModifiedAt" | "fileMd5Hash" | "contentType" | "table">, Error>
   /** Reads the whole file, and counts its items and their problems. */
   readonly validate: (
     batch: UploadBatch,
   ) => Effect.Effect<
-    Fields<
-      | "fileSize"
-      | "fileModifiedAt"
-      | "fileMd5Hash"
-      | "contentType"
-      | "contentEncoding"
-      | "layout"
-      | "totalItemsInFile"
-      | "invalidItemsInFile"
-    > &
+    Fields<"fileSize" | "fileModifiedAt" | "fileMd5Hash" | "contentType" | "table" | "totalItemsInFile" | "invalidItemsInFile"> &
       Pick<UploadBatch, "validationErrors">,
     Error
   >

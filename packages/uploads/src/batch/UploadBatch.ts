@@ -1,4 +1,5 @@
 /** The entity of a batch's workflow. Times are milliseconds since 1970. */
+import { TableFormat, TableOptions } from "@detent/tables"
 import * as Schema from "effect/Schema"
 import { ProblemReason } from "../item/ItemProblem.ts"
 
@@ -62,8 +63,10 @@ export const UploadBatch = Schema.Struct({
   fileModifiedAt: Schema.optionalKey(Schema.Finite),
   fileMd5Hash: Schema.optionalKey(Schema.String),
   contentType: Schema.optionalKey(Schema.String),
-  contentEncoding: Schema.optionalKey(Schema.Literals(["identity", "gzip"])),
-  layout: Schema.optionalKey(Schema.Literals(["array", "lines"])),
+  /** What its user says of the format of the file. */
+  given: Schema.optionalKey(TableOptions),
+  /** The format of the file. */
+  table: Schema.optionalKey(TableFormat),
   uploadedAt: Schema.optionalKey(Schema.Finite),
   processingStartedAt: Schema.optionalKey(Schema.Finite),
   processingCompletedAt: Schema.optionalKey(Schema.Finite),

@@ -18,8 +18,8 @@ export const maxRetries = 3
 export const retryWindow = Duration.hours(24)
 
 export const criteria = {
-  UploadBatchValidCriterion: ({ fileName, fileSize = 0, fileMd5Hash, contentType, totalItemsInFile }: UploadBatch): boolean =>
-    fileName !== "" && fileSize > 0 && fileMd5Hash !== undefined && contentType?.includes("json") === true && totalItemsInFile > 0,
+  UploadBatchValidCriterion: ({ fileName, fileSize = 0, fileMd5Hash, table, totalItemsInFile }: UploadBatch): boolean =>
+    fileName !== "" && fileSize > 0 && fileMd5Hash !== undefined && table !== undefined && totalItemsInFile > 0,
 
   UploadBatchExtractionCompleteCriterion: ({ totalItemsInFile, itemsProcessed, processingCompletedAt }: UploadBatch): boolean =>
     totalItemsInFile > 0 && itemsProcessed >= 0 && processingCompletedAt !== undefined,

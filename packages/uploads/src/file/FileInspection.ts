@@ -1,18 +1,29 @@
-/** Inspects a file before its items are read: whether it exists, its size, its encoding and its layout. */
+/** Inspects a file before its items are read: whether it exists, its size, its format and its hash. */
 
-import { createGunzip } from "node:zlib"
 import { releasing } from "@detent/machine/internal"
+import {
+  FileBytes,
+  type FileStamp,
+  type Format,
+  inspectTable,
+  type TableFile,
+  type TableFormat,
+  type TableOptions,
+  type TableProblem,
+  UnsupportedContentType,
+} from "@detent/tables"
 import * as Effect from "effect/Effect"
 import { CollectionLimit, collecting } from "./Collected.ts"
-import { FileBytes } from "./FileBytes.ts"
-import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable, UnsupportedContentType } from "./FileProblem.ts"
-import type { FileStamp, UploadFiles } from "./UploadFiles.ts"
-import type { UploadLimits } from "./UploadLimits.ts"
+import type { FileProblem } from "./FileProblem.ts"
+import type { UploadFiles } from "./UploadFiles.ts"
+import { tableLimits, type UploadLimits } from "./UploadLimits.ts"
 
 export interface FileInspection extends FileStamp {
-  readonly packed: boolean
+  readonly table: TableFormat
   readonly contentType: string
 }
+
+export const tableFile = (files: UploadFiles, path: string, name: string): TableFile => ({ name, open: () => files.open(path) })
 
 /** Inspects a file and its first bytes. */
 export const inspect = (
@@ -21,29 +32,30 @@ export const inspect = (
   name: string,
   limits: UploadLimits,
   contentType?: string,
+  given: TableOptions = {},
 ): Effect.Effect<FileInspection, FileProblem> =>
   Effect.gen(function* () {
     yield* checkContentType(name, contentType)
-    const stamp = yield* reading(name, () => files.stamp(path))
-    if (stamp.fileSize > limits.maxFileBytes) {
-      return yield* Effect.fail(new FileTooLarge({ file: name, bytes: stamp.fileSize, limit: limits.maxFileBytes, what: "file" }))
-    }
-    if (stamp.fileSize === 0) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it is empty" }))
-    const head = yield* reading(name, () => firstBytes(files, path))
-    const packed = head[0] === 0x1f && head[1] === 0x8b
-    const text = packed ? yield* unpackedHead(name, head) : head
-    const layout = layoutOf(text)
-    if (layout === undefined) {
-      const shown = contentType !== undefined && !isJson(contentType) ? contentType : "neither an array nor lines of JSON"
-      return yield* Effect.fail(new UnsupportedContentType({ file: name, contentType: shown }))
-    }
-    const found = layout === "array" ? "application/json" : "application/x-ndjson"
-    return { ...stamp, packed, contentType: isJson(contentType) ? contentType : found }
+    const { format: table, ...stamp } = yield* inspectTable(tableFile(files, path, name), given, tableLimits(limits))
+    return { ...stamp, table, contentType: contentTypes[table.format] }
   })
 
-/** Refuses a file that is declared to be neither JSON nor gzip. */
+const contentTypes: Readonly<Record<Format, string>> = {
+  csv: "text/csv",
+  tsv: "text/tab-separated-values",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  json: "application/json",
+  "json-lines": "application/x-ndjson",
+}
+
+/** Refuses a file that is declared to be neither a table, JSON nor packed. What it is, its bytes tell. */
 export const checkContentType = (file: string, contentType: string | undefined): Effect.Effect<void, UnsupportedContentType> =>
   contentType === undefined || isAccepted(contentType) ? Effect.void : Effect.fail(new UnsupportedContentType({ file, contentType }))
+
+/** Browsers call CSV `application/vnd.ms-excel` where Excel is installed. */
+const isAccepted = (contentType: string): boolean =>
+  /json|csv|spreadsheetml/i.test(contentType) ||
+  /^(application\/((x-)?gzip|zstd|octet-stream|vnd\.ms-excel)|text\/(plain|tab-separated-values))\s*(;|$)/i.test(contentType)
 
 export interface HashedFile {
   readonly md5: string
@@ -62,7 +74,7 @@ export const md5Of = (
   Effect.scoped(
     Effect.gen(function* () {
       const bytes = yield* Effect.acquireRelease(
-        Effect.sync(() => new FileBytes({ files, path, name, packed: false, limits })),
+        Effect.sync(() => new FileBytes({ file: tableFile(files, path, name), compression: "none", limits: tableLimits(limits) })),
         (one) => releasing(path, () => one.close()),
       )
       const kept = yield* collecting<Uint8Array>(keptLimit)
@@ -71,63 +83,8 @@ export const md5Of = (
           for (let chunk = await bytes.next(); !signal.aborted && chunk !== undefined; chunk = await bytes.next())
             kept.add(chunk, chunk.length)
         },
-        catch: (cause) => cause as FileProblem,
+        catch: (cause) => cause as TableProblem,
       })
       return { md5: bytes.md5(), chunks: kept.parts }
     }),
   )
-
-const isJson = (contentType: string | undefined): contentType is string => contentType?.toLowerCase().includes("json") === true
-
-const isAccepted = (contentType: string): boolean =>
-  isJson(contentType) || /^(application\/(x-)?gzip|application\/octet-stream)\s*(;|$)/i.test(contentType)
-
-const reading = <A>(file: string, read: () => Promise<A>): Effect.Effect<A, FileUnreadable> =>
-  Effect.tryPromise({
-    try: read,
-    catch: (cause) => {
-      const { code, message } = cause as { readonly code?: string; readonly message?: string }
-      return new FileUnreadable({ file, problem: code === "ENOENT" ? "there is no such file" : String(message), while: "reading" })
-    },
-  })
-
-const headBytes = 64 * 1024
-
-const firstBytes = async (files: UploadFiles, path: string): Promise<Buffer> => {
-  const file = await files.open(path)
-  try {
-    const chunks: Array<Buffer> = []
-    let size = 0
-    for await (const chunk of file.read(0)) {
-      chunks.push(chunk)
-      size += chunk.length
-      if (size >= headBytes) break
-    }
-    return Buffer.concat(chunks).subarray(0, headBytes)
-  } finally {
-    await file.close()
-  }
-}
-
-/** The first unpacked chunk of a gzip file, from its first bytes. */
-const unpackedHead = (file: string, head: Buffer): Effect.Effect<Buffer, FileInvalid> =>
-  Effect.callback((resume) => {
-    const unpacking = createGunzip()
-    unpacking.once("data", (chunk: Buffer) => resume(Effect.succeed(chunk)))
-    unpacking.once("end", () => resume(Effect.succeed(Buffer.alloc(0))))
-    unpacking.once("error", (error) =>
-      resume(Effect.fail(new FileInvalid({ file, problem: `it is gzip and cannot be unpacked: ${error.message}` }))),
-    )
-    unpacking.end(head)
-    return Effect.sync(() => unpacking.destroy())
-  })
-
-const layoutOf = (text: Buffer): "array" | "lines" | undefined => {
-  const start = text
-    .toString("latin1")
-    .replace(/^\u00ef\u00bb\u00bf/, "")
-    .trimStart()
-  // The text has only white space so far: the item splitter decides later.
-  if (start === "" || start.startsWith("[")) return "array"
-  return start.startsWith("{") ? "lines" : undefined
-}

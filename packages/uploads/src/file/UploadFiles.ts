@@ -2,24 +2,10 @@
  * The files of uploads: on this machine, or in a storage that many machines share. A file in the storage has an address such as
  * `gs://bucket/uploads/name`; any other text is the path of a local file.
  */
-import { open, rm, stat } from "node:fs/promises"
+import { rm, stat } from "node:fs/promises"
+import { type FileStamp, type FileUnreadable, type OpenedFile, openLocalFile, stampOf } from "@detent/tables"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { FileUnreadable } from "./FileProblem.ts"
-
-/** Size and modification time of a file, to detect changes. */
-export interface FileStamp {
-  readonly fileSize: number
-  /** In milliseconds since 1970. */
-  readonly modifiedAt: number
-}
-
-/** An open file. It stays the same file when another file takes its name. */
-export interface OpenedFile {
-  readonly read: (start: number) => AsyncIterable<Buffer>
-  readonly stamp: () => Promise<FileStamp>
-  readonly close: () => Promise<void>
-}
 
 /** Access to files. Promises reject with the code `ENOENT` where the file does not exist. */
 export interface UploadFiles {
@@ -41,26 +27,11 @@ export interface SharedFiles extends UploadFiles {
   ) => Effect.Effect<void, E | FileUnreadable, R>
 }
 
-/** The size of chunks that are read. */
-const chunkBytes = 256 * 1024
-
 export const localFiles: UploadFiles = {
-  open: async (path) => {
-    const file = await open(path, "r")
-    return {
-      read: (start) => file.createReadStream({ start, highWaterMark: chunkBytes, autoClose: false }) as AsyncIterable<Buffer>,
-      stamp: async () => stampOf(await file.stat()),
-      close: () => file.close(),
-    }
-  },
+  open: openLocalFile,
   stamp: async (path) => stampOf(await stat(path)),
   remove: (path) => rm(path, { force: true }),
 }
-
-const stampOf = ({ size, mtimeMs }: { readonly size: number; readonly mtimeMs: number }): FileStamp => ({
-  fileSize: size,
-  modifiedAt: Math.floor(mtimeMs),
-})
 
 /** Local files and, by their addresses, files of the shared storage. */
 export const filesIn = (shared: SharedFiles | undefined): UploadFiles => {

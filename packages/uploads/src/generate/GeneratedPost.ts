@@ -2,7 +2,7 @@
 import type { ProblemReason } from "../item/ItemProblem.ts"
 
 /** The kinds of invalid items. `rejected` and `limit_exceeded` depend on a definition, and generated text is always UTF-8. */
-export type BadKind = Exclude<ProblemReason, "rejected" | "limit_exceeded" | "not_text">
+export type BadKind = Exclude<ProblemReason, "rejected" | "limit_exceeded" | "not_text" | "bad_row">
 
 export interface GenerateOptions {
   readonly items: number

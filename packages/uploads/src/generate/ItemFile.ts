@@ -3,7 +3,7 @@ import { createWriteStream } from "node:fs"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { createGzip } from "node:zlib"
-import type { Layout } from "../file/RawItem.ts"
+import type { Layout } from "@detent/tables"
 import { type BadKind, type GenerateOptions, generateItems } from "./GeneratedPost.ts"
 
 export interface ItemFileOptions extends GenerateOptions {

@@ -10,6 +10,8 @@ export const ProblemReason = Schema.Literals([
   "not_text",
   /** It exceeds the size limit of items. */
   "too_large",
+  /** The row of a table has a broken quote, too few or too many cells, or is the header once more. */
+  "bad_row",
   "missing_id",
   "invalid_id",
   /** A field that its schema requires is missing. */

@@ -2,10 +2,8 @@
  * The limit of nesting in items. Code that walks a value, such as a schema or `JSON.stringify`, recurses once or more per level, and
  * overflows the stack on an item that is nested without a limit.
  */
+import { deepestNesting } from "@detent/tables"
 import type { ItemProblem } from "./ItemProblem.ts"
-
-/** The most levels of objects and arrays in an item. */
-export const deepestNesting = 500
 
 /** Whether a text can be nested too deeply: each level has at least two characters. */
 export const mayBeTooDeep = (text: string): boolean => text.length > 2 * deepestNesting

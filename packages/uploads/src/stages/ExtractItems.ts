@@ -1,15 +1,15 @@
 /** Extracts the items of a file, starting at the position of the batch, one page at a time, with backpressure from the store. */
 
 import type { PersistenceFailed } from "@detent/machine"
+import { type FileStamp, openRows } from "@detent/tables"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { UploadUnknown } from "../batch/BatchProblem.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
-import { inspect, md5Of } from "../file/FileInspection.ts"
+import { inspect, md5Of, tableFile } from "../file/FileInspection.ts"
 import { FileChanged, type FileProblem } from "../file/FileProblem.ts"
-import { openItems } from "../file/ItemFile.ts"
-import type { FileStamp } from "../file/UploadFiles.ts"
+import { tableLimits } from "../file/UploadLimits.ts"
 import { beginRun, findBatch } from "../store/Batches.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import { type Page, pageSize } from "./Page.ts"
@@ -46,10 +46,11 @@ const extractFrom = (
 ): Effect.Effect<boolean, ExtractError> =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { filePath: path, fileName: name, contentEncoding, layout = "array", totalItemsInFile } = batch
+      const { filePath: path, fileName: name, totalItemsInFile } = batch
       const { limits, files } = uploading
+      const format = batch.table ?? (yield* inspect(files, path, name, limits, batch.contentType, batch.given)).table
       const position = { index: row.next_index, offset: row.next_offset, line: row.next_line }
-      const items = yield* openItems({ files, path, name, packed: contentEncoding === "gzip", limits, from: { layout, position } })
+      const items = yield* openRows({ file: tableFile(files, path, name), format, limits: tableLimits(limits), from: position })
       const ids = new StoredIds(uploading.store, row)
       /** Stores a page after checking that the file is unchanged: the check covers all items read before it. */
       const store = (page: Page) =>
@@ -73,8 +74,8 @@ const extractFrom = (
 /** Checks the file before extraction begins or resumes. */
 const checkFile = ({ limits, files }: Uploading, kind: Kind, batch: UploadBatch): Effect.Effect<void, FileProblem> =>
   Effect.gen(function* () {
-    const { filePath, fileName, fileMd5Hash } = batch
-    yield* checkUnchanged(kind, batch, yield* inspect(files, filePath, fileName, limits))
+    const { filePath, fileName, fileMd5Hash, contentType, given } = batch
+    yield* checkUnchanged(kind, batch, yield* inspect(files, filePath, fileName, limits, contentType, given))
     if (kind.integrity !== "hash") return
     const { md5 } = yield* md5Of(files, filePath, fileName, limits)
     if (md5 !== fileMd5Hash) {

@@ -1,5 +1,5 @@
 /** A page of read items of a file: the content or the problem of each. */
-import type { Position } from "../file/RawItem.ts"
+import type { Position } from "@detent/tables"
 import type { ReadContent, ReadTimes } from "../kind/ReadContent.ts"
 
 /** An item of the file and the result of reading it. */

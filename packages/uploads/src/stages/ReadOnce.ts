@@ -2,8 +2,9 @@
  * Keeps the content of files for the next stage, so that a file is read once: the hashed bytes for validation, and the validated
  * items for extraction. It is only a cache: the next stage reads missing or mismatched content from the file.
  */
+
+import type { FileStamp } from "@detent/tables"
 import { CollectionLimit } from "../file/Collected.ts"
-import type { FileStamp } from "../file/UploadFiles.ts"
 import type { Page } from "./Page.ts"
 
 /** The content of a file, in the order it was read. */

@@ -1,8 +1,8 @@
 /** Reads a page of items. */
 import type { PersistenceFailed } from "@detent/machine"
+import { behind, type Row, type RowProblem } from "@detent/tables"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import { behind, type RawItem } from "../file/RawItem.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { ReadContent } from "../kind/ReadContent.ts"
 import type { ItemText } from "../reading/ItemReader.ts"
@@ -15,31 +15,41 @@ export const readPage = (
   { reader, store, limits: { maxItemBytes } }: Uploading,
   kind: Kind,
   batch: number,
-  raws: ReadonlyArray<RawItem>,
+  raws: ReadonlyArray<Row>,
 ): Effect.Effect<Page | undefined, PersistenceFailed> =>
   Effect.gen(function* () {
     const first = raws[0]
     const last = raws.at(-1)
     if (first === undefined || last === undefined) return undefined
     const ingestedAt = Math.floor(yield* Clock.currentTimeMillis)
-    const texts = raws.filter(hasText)
+    const texts = raws.filter(isReadable)
     const found = yield* reader.read(kind, texts, limitNotes(store, batch, first.index, last.index))
     let next = 0
-    const items = raws.map(({ index, line, offset, text, problem }): Item => {
-      const read = text === undefined ? undefined : found[next++]
-      return { index, line, offset, read: read ?? unreadable(problem, maxItemBytes), text: read?._tag === "Good" ? undefined : text }
+    let length = 0
+    const items = raws.map((raw): Item => {
+      const { index, line, offset, text } = raw
+      length += text?.length ?? 0
+      const read = (isReadable(raw) ? found[next++] : undefined) ?? unreadable(raw.problem, maxItemBytes)
+      return { index, line, offset, read, text: read._tag === "Good" ? undefined : text }
     })
     const validatedAt = Math.floor(yield* Clock.currentTimeMillis)
-    return { items, from: first.index, end: behind(last), bytes: last.endOffset - first.offset, ingestedAt, validatedAt }
+    return { items, from: first.index, end: behind(last), bytes: Math.max(length, last.endOffset - first.offset), ingestedAt, validatedAt }
   })
 
-const hasText = (raw: RawItem): raw is RawItem & ItemText => raw.text !== undefined
+const isReadable = (raw: Row): raw is Row & ItemText => raw.text !== undefined && raw.problem === undefined
 
-/** The problem of an item without text. */
-const unreadable = (problem: RawItem["problem"], maxItemBytes: number): ReadContent => {
+/** The problem of a row that is no item. */
+const unreadable = (problem: RowProblem | undefined, maxItemBytes: number): ReadContent => {
   const found: ItemProblem =
-    problem === "too_large"
+    problem === undefined || problem === "too_large"
       ? { reason: "too_large", message: `it has more than ${maxItemBytes} bytes` }
-      : { reason: "not_text", message: "it is not UTF-8 text" }
+      : { reason: "bad_row", message: rowProblems[problem] }
   return { _tag: "Bad", problem: found }
+}
+
+const rowProblems: Readonly<Record<Exclude<RowProblem, "too_large">, string>> = {
+  too_short: "it has fewer cells than the header",
+  too_long: "it has more cells than the header",
+  quote: "a quote is not closed, or text follows its end",
+  header_repeated: "it is the header once more",
 }

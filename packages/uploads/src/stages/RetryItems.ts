@@ -80,15 +80,19 @@ const readAgain = (
   { batch }: BatchRow,
   page: ReadonlyArray<FailedRow>,
 ): Effect.Effect<ReadonlyArray<ReadContent>, PersistenceFailed> => {
-  const texts = page.flatMap(({ item_index: index, content }) => (content === null ? [] : [{ index, text: content }]))
+  const texts = page.flatMap((row) => (isReadable(row) ? [{ index: row.item_index, text: row.content }] : []))
   const notes = limitNotes(store, batch, page[0]?.item_index ?? 0, page.at(-1)?.item_index ?? 0)
   return Effect.map(reader.read(kind, texts, notes), (found) => {
     let next = 0
-    return page.map((row) => (row.content === null ? notKept(row) : (found[next++] ?? notKept(row))))
+    return page.map((row) => (isReadable(row) ? (found[next++] ?? notKept(row)) : notKept(row)))
   })
 }
 
-/** An item whose content was not kept keeps its problem until it is corrected. */
+/** Whether the content of an item can be read: it was kept, and the cells of a bad row were corrected. */
+const isReadable = (row: FailedRow): row is FailedRow & { readonly content: string } =>
+  row.content !== null && (row.reason !== "bad_row" || row.corrected_at !== null)
+
+/** An item whose content cannot be read keeps its problem until it is corrected. */
 const notKept = ({ reason, message }: FailedRow): ReadContent => ({
   _tag: "Bad",
   problem: { reason: reason ?? "not_json", message: message ?? "its content was not kept" },

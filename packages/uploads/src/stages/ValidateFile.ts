@@ -1,12 +1,13 @@
 /** Validates a file by reading it completely: whether it can be processed, how many items it has, and their problems. */
 import type { PersistenceFailed } from "@detent/machine"
+import { FileInvalid, memoryFile, openRows } from "@detent/tables"
 import * as Effect from "effect/Effect"
 import { BatchNotFound } from "../batch/BatchProblem.ts"
 import type { ErrorGroup, ErrorSummary, UploadBatch } from "../batch/UploadBatch.ts"
 import { collecting } from "../file/Collected.ts"
-import { inspect } from "../file/FileInspection.ts"
-import { FileChanged, FileInvalid, type FileProblem, TooManyItems } from "../file/FileProblem.ts"
-import { openItems } from "../file/ItemFile.ts"
+import { inspect, tableFile } from "../file/FileInspection.ts"
+import { FileChanged, type FileProblem, TooManyItems } from "../file/FileProblem.ts"
+import { tableLimits } from "../file/UploadLimits.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { BadItem } from "../kind/ReadItem.ts"
 import { findBatch, setHash } from "../store/Batches.ts"
@@ -20,11 +21,12 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
       const { filePath: path, fileName: name, batchId } = batch
       const { limits, readOnce, store, files } = uploading
       const kind = yield* kindOfBatch(uploading, batch)
-      const inspection = yield* inspect(files, path, name, limits, batch.contentType)
-      const { fileSize, modifiedAt: fileModifiedAt, contentType, packed } = inspection
+      const inspection = yield* inspect(files, path, name, limits, batch.contentType, batch.given)
+      const { fileSize, modifiedAt: fileModifiedAt, contentType, table: format } = inspection
       const kept = readOnce.takeBytes(batchId)
       const isSame = kept?.fileSize === fileSize && kept.modifiedAt === fileModifiedAt
-      const items = yield* openItems({ files, path, name, packed, limits, ...(isSame ? { content: kept.chunks } : {}) })
+      const file = isSame ? memoryFile(name, kept.chunks) : tableFile(files, path, name)
+      const items = yield* openRows({ file, format, limits: tableLimits(limits) })
       const row = yield* findBatch(store, batchId)
       if (row === undefined) return yield* Effect.fail(new BatchNotFound({ batchId }))
       const errors = new ErrorCount()
@@ -40,9 +42,8 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
         pages?.add(page, page.bytes)
         yield* Effect.yieldNow
       }
-      const layout = items.layout()
-      if (count === 0 || layout === undefined) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it holds no items" }))
-      const md5 = isSame ? kept.md5 : items.md5()
+      if (count === 0) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it holds no items" }))
+      const md5 = isSame ? kept.md5 : yield* items.md5
       yield* acceptHash(uploading, batch, md5)
       if (pages?.parts !== undefined) readOnce.keepPages(batchId, { md5, pages: pages.parts, bytes: pages.bytes })
       return {
@@ -50,8 +51,7 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
         fileModifiedAt,
         fileMd5Hash: md5,
         contentType,
-        contentEncoding: packed ? ("gzip" as const) : ("identity" as const),
-        layout,
+        table: { ...format, format: items.format() },
         totalItemsInFile: count,
         invalidItemsInFile: errors.total,
         ...(errors.total === 0 ? {} : { validationErrors: errors.summary() }),

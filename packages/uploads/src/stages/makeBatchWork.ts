@@ -36,9 +36,16 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
     inspect: (batch) =>
       Effect.gen(function* () {
         const { filePath, fileName } = located(uploading, batch)
-        const { fileSize, modifiedAt, contentType, packed } = yield* inspect(files, filePath, fileName, limits, batch.contentType)
+        const { fileSize, modifiedAt, contentType, table } = yield* inspect(
+          files,
+          filePath,
+          fileName,
+          limits,
+          batch.contentType,
+          batch.given,
+        )
         const { md5: fileMd5Hash } = yield* md5Of(files, filePath, fileName, limits)
-        return { fileSize, fileModifiedAt: modifiedAt, fileMd5Hash, contentType, contentEncoding: packed ? "gzip" : "identity" }
+        return { fileSize, fileModifiedAt: modifiedAt, fileMd5Hash, contentType, table }
       }),
     validate: (batch) =>
       Effect.gen(function* () {
@@ -63,10 +70,10 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
 
 /** What the last validation found; undefined before the first one. */
 const lastValidation = (batch: UploadBatch) => {
-  const { fileSize, fileModifiedAt, fileMd5Hash, contentType, contentEncoding, layout, totalItemsInFile, invalidItemsInFile } = batch
+  const { fileSize, fileModifiedAt, fileMd5Hash, contentType, table, totalItemsInFile, invalidItemsInFile } = batch
   if (fileSize === undefined || fileModifiedAt === undefined || fileMd5Hash === undefined) return undefined
-  if (contentType === undefined || contentEncoding === undefined || layout === undefined) return undefined
-  return { fileSize, fileModifiedAt, fileMd5Hash, contentType, contentEncoding, layout, totalItemsInFile, invalidItemsInFile }
+  if (contentType === undefined || table === undefined) return undefined
+  return { fileSize, fileModifiedAt, fileMd5Hash, contentType, table, totalItemsInFile, invalidItemsInFile }
 }
 
 const notifyTimeout = "30 seconds"

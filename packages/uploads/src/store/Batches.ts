@@ -1,7 +1,7 @@
 /** The table of batches, with the file and the position of each. */
 import type { PersistenceFailed } from "@detent/machine"
+import type { Position } from "@detent/tables"
 import * as Effect from "effect/Effect"
-import type { Position } from "../file/RawItem.ts"
 import { BatchRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
 

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { Posts } from "../../src/generate/Post.ts"
-import { Uploads, type UploadsOptions } from "../../src/index.ts"
+import { Items, Uploads, type UploadsOptions } from "../../src/index.ts"
 import { Stubborn } from "../support/Stubborn.ts"
 import type { Death, Told, Work } from "./WorkerProcess.ts"
 
@@ -27,20 +27,17 @@ const doWork = ({ batchId, ask, kind = Posts.name }: Work) =>
 /** Dies in the middle of the step of its arguments. */
 const dying = (death: Death | undefined): UploadsOptions => {
   const die = () => process.kill(process.pid, "SIGKILL")
-  if (death === undefined) return { uploads: [Posts, Stubborn] }
-  if (death._tag === "Telling") return { uploads: [Posts, Stubborn], notify: () => Effect.sync(die) }
+  if (death === undefined) return { uploads: [Posts, Stubborn, Items] }
+  if (death._tag === "Telling") return { uploads: [Posts, Stubborn, Items], notify: () => Effect.sync(die) }
   let checked = 0
+  const check = () => {
+    if (++checked === death.items) die()
+    return undefined
+  }
   return {
     // Without kept items, every item is checked while the file is validated, and again while it is extracted.
     keptBytes: 0,
-    uploads: [
-      Posts.with({
-        check: () => {
-          if (++checked === death.items) die()
-          return undefined
-        },
-      }),
-    ],
+    uploads: [Posts.with({ check }), Items.with({ check })],
   }
 }
 

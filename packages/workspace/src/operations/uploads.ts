@@ -1,5 +1,6 @@
 /** Operations on uploads: send a file, show, correct, retry, cancel, and search stored items. */
 import { createHash } from "node:crypto"
+import { formatText } from "@detent/tables/TableFormat"
 import {
   BatchExists,
   type BatchStatus,
@@ -8,6 +9,7 @@ import {
   type FailureReport,
   type ItemQuery,
   type StartOptions,
+  type TableOptions,
   Uploads,
 } from "@detent/uploads"
 import type * as Duration from "effect/Duration"
@@ -39,7 +41,7 @@ export const statusOf = ({
   ...optional({ step }),
   isResting,
   fileName: batch.fileName,
-  ...optional({ fileSize: batch.fileSize }),
+  ...optional({ fileSize: batch.fileSize, table: batch.table, format: batch.table === undefined ? undefined : formatText(batch.table) }),
   items: counts,
   // Items stored before a retry are not its work, so they do not count towards its rate.
   ...optional({ itemsPerSecond: isResting && batch.processingStartedAt !== batch.uploadedAt ? undefined : itemsPerSecond }),
@@ -104,13 +106,15 @@ export interface ReceiveOptions {
   readonly kind?: string | undefined
   /** The MD5 that the file must have, in hex. */
   readonly md5?: string | undefined
+  /** What the sender says of the format of the file. */
+  readonly given?: TableOptions | undefined
 }
 
 /** Stores the bytes as a file and starts its upload. */
-export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E, R>, { key, force, kind, md5 }: ReceiveOptions) =>
+export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E, R>, { key, force, kind, md5, given }: ReceiveOptions) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
-    const options: StartOptions & { readonly fileName: string } = { fileName, force, ...optional({ contentType, kind, md5 }) }
+    const options: StartOptions & { readonly fileName: string } = { fileName, force, ...optional({ contentType, kind, md5, given }) }
     if (key === undefined) return statusOf(yield* uploads.receive(content, options))
     const batchId = uploadOfKey(key)
     const digest = createHash("md5")
@@ -141,9 +145,9 @@ export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E
   })
 
 /** Starts the upload of a local file, which is read in place. */
-export const start = (file: string, { force, kind, md5 }: Omit<ReceiveOptions, "key">) =>
+export const start = (file: string, { force, kind, md5, given }: Omit<ReceiveOptions, "key">) =>
   Effect.map(
-    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force, ...optional({ kind, md5 }) })),
+    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force, ...optional({ kind, md5, given }) })),
     statusOf,
   )
 

@@ -1,6 +1,7 @@
 import { createReadStream, openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
 import { isBucketLocation } from "@detent/blobs/BucketLocation"
+import type { TableOptions } from "@detent/uploads"
 import * as operations from "@detent/workspace/operations/uploads"
 import { optional } from "@detent/workspace/optional"
 import * as NodeStream from "@effect/platform-node/NodeStream"
@@ -13,28 +14,32 @@ import { uploads as opening } from "../../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../../workspace/Server.ts"
 import { keyOption } from "../shared.ts"
 import { followOnServer, workOn } from "./following.ts"
+import { givenTable, tableOptions } from "./table.ts"
 
 const { working } = opening
 
 export default command(
   {
     name: "upload run",
-    summary: "upload a file of items (JSON, JSON lines, also gzip)",
+    summary: "upload a file of items (CSV, TSV, XLSX, JSON, JSON lines, also gzip or zstd)",
     detail:
       "Valid items are stored, invalid items are refused with their reason. After a stop or kill, `detent upload retry` resumes it.\n" +
       "The kind of its items is an upload that detent.config.ts defines: `detent upload kinds` lists them. Without a configuration, it is\n" +
-      "Items: objects with an id.",
+      "Items: objects with an id. Format, encoding, delimiter, quote, header and sheet are found in the file, and shown by\n" +
+      "`detent upload show`; where they are found wrong, give them.",
     arguments: [{ name: "file", summary: "a local file", complete: "file" }],
     options: [
       { name: "kind", kind: "text", value: "NAME", summary: "the kind of its items. Default: the first upload of the configuration" },
       { name: "force", kind: "flag", summary: "upload even if the same file was uploaded before" },
       { name: "md5", kind: "text", value: "HEX", summary: "the MD5 that the file must have; a damaged file is refused" },
+      ...tableOptions,
       keyOption,
       { name: "detach", kind: "flag", summary: "start the upload on the running server of this workspace, and do not follow it" },
     ],
     examples: [
       { line: "detent upload run items.json", says: "exits with 5 if some items were refused" },
       { line: "detent upload run items.jsonl.gz --force --json", says: "uploads the file again, with progress as JSON lines" },
+      { line: "detent upload run orders.csv --encoding windows-1252 --delimiter ';'", says: "a table whose format was found wrong" },
       { line: "detent upload run products.json --kind Products", says: "items of an upload that detent.config.ts defines" },
     ],
   },
@@ -43,10 +48,11 @@ export default command(
       yield* checkKey(input.key)
       yield* checkMd5(input.md5)
       yield* isFile(input.file)
+      const given = yield* givenTable(input)
       const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
-      if (server !== undefined) return yield* followOnServer(input, yield* sendToServer(server, input))
+      if (server !== undefined) return yield* followOnServer(input, yield* sendToServer(server, { ...input, given }))
       return yield* Effect.gen(function* () {
-        const { batchId } = yield* startHere(input)
+        const { batchId } = yield* startHere({ ...input, given })
         return yield* workOn(input, batchId)
       }).pipe(Effect.provide(working(input)))
     }),
@@ -77,21 +83,22 @@ interface SentFile {
   readonly kind: string | undefined
   readonly md5: string | undefined
   readonly key: string | undefined
+  readonly given: TableOptions
 }
 
 /** With a key, the upload keeps a copy of the file, as a server does: another file with the same key is then refused. */
-const startHere = ({ file, force, kind, md5, key }: SentFile) => {
-  if (key === undefined) return operations.start(file, { force, kind, md5 })
+const startHere = ({ file, force, kind, md5, key, given }: SentFile) => {
+  if (key === undefined) return operations.start(file, { force, kind, md5, given })
   const content = NodeStream.fromReadable<Uint8Array, WrongUsage>({
     evaluate: () => createReadStream(file),
     onError: (cause) => new WrongUsage({ problem: `${file} cannot be read: ${String(cause)}`, nextStep: "correct it and start again" }),
   })
-  return operations.receive({ fileName: basename(file), content }, { key, force, kind, md5 })
+  return operations.receive({ fileName: basename(file), content }, { key, force, kind, md5, given })
 }
 
 const Accepted = Schema.Struct({ batchId: Schema.String })
 
-const sendToServer = (server: RunningServer, { file, force, kind, md5, key }: SentFile) =>
+const sendToServer = (server: RunningServer, { file, force, kind, md5, key, given }: SentFile) =>
   Effect.gen(function* () {
     const blob = yield* Effect.tryPromise({
       try: () => openAsBlob(file),
@@ -99,7 +106,8 @@ const sendToServer = (server: RunningServer, { file, force, kind, md5, key }: Se
     })
     const form = new FormData()
     form.append("file", blob, basename(file))
-    const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind, md5 }) }).toString()
+    const table = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]))
+    const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind, md5 }), ...table }).toString()
     const answer = yield* server.post(`/api/v1/uploads${query === "" ? "" : `?${query}`}`, { form }, headersOf(key))
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
   })

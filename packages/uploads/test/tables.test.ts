@@ -1,0 +1,88 @@
+/** Uploads of tables: what is found, what is refused by row, and what a correction changes. */
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { workbook } from "../../tables/test/support/workbook.ts"
+import { Items, Uploads } from "../src/index.ts"
+import { databases } from "./support/Databases.ts"
+import { makeDesk } from "./support/Desk.ts"
+
+describe.each(databases)("$name", (database) => {
+  it.effect("rows of CSV become items by the names of the columns, and bad rows are refused with their line", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const path = desk.file(
+        "people.csv",
+        'id;name;city\n1;Ada;Köln\n2;"Bob"x;Bonn\n3;Cy\n4;Dee;Ulm;more\nid;name;city\n6;Eve;"Bad\nEms"\n',
+      )
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(path)
+          const { state, items, batch } = yield* uploads.finished(batchId)
+          expect([state, items.stored, items.failed]).toEqual(["partially_completed", 2, 4])
+          expect(batch.table).toEqual({
+            format: "csv",
+            compression: "none",
+            encoding: "utf-8",
+            delimiter: ";",
+            quote: '"',
+            header: true,
+            columns: ["id", "name", "city"],
+          })
+          const failed = yield* uploads.items(batchId, { state: "failed" })
+          expect(failed.items.map(({ index, line, problem }) => [index, line, problem?.reason, problem?.message])).toEqual([
+            [1, 3, "bad_row", "a quote is not closed, or text follows its end"],
+            [2, 4, "bad_row", "it has fewer cells than the header"],
+            [3, 5, "bad_row", "it has more cells than the header"],
+            [4, 6, "bad_row", "it is the header once more"],
+          ])
+          expect((yield* uploads.history(batchId, 3)).source).toBe('{"id":"4","name":"Dee","city":"Ulm","column 4":"more"}')
+          // A row that was not corrected is refused again, although its cells alone would be an item.
+          yield* uploads.correct(batchId, 1, { id: "2", name: 'Bob "x"', city: "Bonn" })
+          yield* uploads.retryFailed(batchId)
+          const retried = yield* uploads.finished(batchId)
+          expect([retried.items.stored, retried.items.failed]).toEqual([3, 3])
+          const found = yield* uploads.of(Items).search({})
+          expect(
+            found.items.map(({ item }) => item).toSorted((left, right) => String(left["id"]).localeCompare(String(right["id"]))),
+          ).toEqual([
+            { id: "1", name: "Ada", city: "Köln" },
+            { id: "2", name: 'Bob "x"', city: "Bonn" },
+            { id: "6", name: "Eve", city: "Bad\nEms" },
+          ])
+        }),
+        { uploads: [Items] },
+      )
+    }),
+  )
+
+  it.effect("the sheet, the encoding and the header can be given, and hold for a retry", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const book = workbook([
+        { name: "Notes", rows: [["x"]] },
+        {
+          name: "People",
+          rows: [
+            ["id", "born"],
+            [7, { date: 45_000 }],
+          ],
+        },
+      ])
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const sheet = yield* uploads.start(desk.file("people.xlsx", book), { given: { sheet: "People" } })
+          expect((yield* uploads.finished(sheet.batchId)).items).toMatchObject({ total: 1, stored: 1 })
+          expect(yield* uploads.of(Items).item(7)).toMatchObject({ value: { item: { id: 7, born: "2023-03-15" } } })
+          const bare = desk.file("bare.csv", Buffer.from("id,name\n8,Zürich\n", "latin1"))
+          const { batchId } = yield* uploads.start(bare, { given: { header: false, encoding: "latin-1" } })
+          const { state, batch } = yield* uploads.finished(batchId)
+          expect([state, batch.table?.columns]).toEqual(["failed", ["column 1", "column 2"]])
+          expect(batch.failure?.message).toContain("2 missing_id")
+        }),
+        { uploads: [Items] },
+      )
+    }),
+  )
+})
