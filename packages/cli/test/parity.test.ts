@@ -110,7 +110,13 @@ describe("what the API can do, the command line can", () => {
     assert.deepStrictEqual(await ids("--order", "newest", "--limit", "1"), ["porch-2"])
     const bulk = ["instance", "bulk", "lamp", "Switch", "--with", '{"level":5}', "--search", "porch-"]
     const counted = await detent(...bulk, "--dry-run", "--json")
-    assert.deepStrictEqual(JSON.parse(counted.out), { count: 2, sample: ["porch-1", "porch-2"], dryRun: true })
+    assert.deepStrictEqual(JSON.parse(counted.out), {
+      count: 2,
+      sample: ["porch-1", "porch-2"],
+      outcomes: [{ from: "Off", to: "On", example: "porch-1", count: 2 }],
+      dryRun: true,
+    })
+    assert.match((await detent(...bulk, "--dry-run")).out, /COUNT +FROM +TO +SUCH AS\n +2 +Off +On +porch-1/)
     const sent = await detent(...bulk, "--yes", "--json")
     assert.strictEqual(sent.code, 0, sent.err)
     const { job } = JSON.parse(sent.out)
@@ -211,11 +217,11 @@ describe("what the API can do, the command line can", () => {
   it("starts an instance in a state, lists by time, and shows a stored item by its id", async () => {
     const begun = await detent("instance", "start", "lamp", "cellar", "--state", "On", "--with", '{"pin":"pin-4711","level":2}', "--json")
     assert.deepStrictEqual(JSON.parse(begun.out).state, { _tag: "On", pin: "•••", level: 2 })
-    assert.include((await detent("instance", "list", "--updated-after", "2026-01-01")).out, "cellar")
-    assert.notInclude((await detent("instance", "list", "--updated-before", "2026-01-01T00:00:00Z")).out, "cellar")
-    const wrong = await detent("instance", "list", "--updated-after", "soon")
+    assert.include((await detent("instance", "list", "--since", "2026-01-01")).out, "cellar")
+    assert.notInclude((await detent("instance", "list", "--until", "2026-01-01T00:00:00Z")).out, "cellar")
+    const wrong = await detent("instance", "list", "--since", "soon")
     assert.strictEqual(wrong.code, 2)
-    assert.include(wrong.err, "--updated-after soon is not a time")
+    assert.include(wrong.err, "--since soon is not a time")
     assert.strictEqual((await detent("upload", "item", "Items", "1")).code, 3)
   })
 })

@@ -42,6 +42,10 @@ const isFilter = (name: string) => name === "filter"
 
 const events = { "last-event-id": "after" }
 
+const changed = { updatedAfter: "since", updatedBefore: "until" }
+
+const requested = { id: "instance", enqueuedAfter: "since", enqueuedBefore: "until" }
+
 /** A batch is started from files. Their manifest is made of the options. */
 const manifest = { config: "concurrency", folder: "source", manifest: "source", manifestUri: "source" }
 
@@ -54,8 +58,8 @@ const offered: Readonly<Record<string, Offered>> = {
   "machines.check": { command: "machine check" },
   "machines.layout": { command: "machine diagram" },
   "machines.diagram": { command: "machine diagram" },
-  "instances.list": { command: "instance list" },
-  "instances.bulk": { command: "instance bulk" },
+  "instances.list": { command: "instance list", names: changed },
+  "instances.bulk": { command: "instance bulk", names: changed },
   "instances.start": { command: "instance start", names: { input: "with" } },
   "instances.purge": { command: "instance purge", names: { endedBeforeMillis: "ended-before" } },
   "instances.get": { command: "instance show", names: { machine: "instance", id: "instance" } },
@@ -78,10 +82,10 @@ const offered: Readonly<Record<string, Offered>> = {
   "executions.spans": { command: "execution spans", names: { workflow: "execution", id: "execution" } },
   "executions.resume": { command: "execution resume", names: { workflow: "execution", id: "execution" } },
   "executions.interrupt": { command: "execution interrupt", names: { workflow: "execution", id: "execution" } },
-  "commands.list": { command: "command list", names: { id: "instance" } },
-  "commands.groups": { command: "command groups" },
-  "commands.skipAll": { command: "command skip", names: { id: "instance" } },
-  "commands.retryAll": { command: "command retry", names: { id: "instance" } },
+  "commands.list": { command: "command list", names: requested },
+  "commands.groups": { command: "command groups", names: requested },
+  "commands.skipAll": { command: "command skip", names: requested },
+  "commands.retryAll": { command: "command retry", names: requested },
   "commands.retry": { command: "command retry", names: { key: "command" } },
   "commands.checkRetry": { command: "command retry", names: { key: "command" } },
   "commands.forceRetry": { command: "command retry", names: { key: "command" } },

@@ -1,8 +1,9 @@
 /** What a person does in the console with many instances, with a held one, and with an item that failed. */
-import { Event, Machine, State } from "@detent/machine"
+import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
 import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
 import { request, served, temporaryFolder, useServed } from "../../server/test/support/served.ts"
@@ -41,13 +42,15 @@ describe("acting in the console", unless(noBrowser), () => {
       for (const id of ["one", "two", "three"]) yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
       const tab = yield* openTab(`${url}/instances?machine=tally`)
       yield* tab.shows("three")
-      yield* tab.run((page) => page.getByRole("button", { name: "Send to all shown" }).click())
+      yield* tab.run((page) => page.getByRole("button", { name: "Send to all 3…" }).click())
       yield* tab.run((page) => page.getByLabel("Event", { exact: true }).selectOption("Pause"))
-      yield* tab.run((page) => page.getByRole("button", { name: "Count them" }).click())
+      yield* tab.run((page) => page.getByRole("button", { name: "Preview" }).click())
       yield* tab.shows("would be sent to 3 instances")
+      yield* tab.until(`/3\\s+Open\\s+Paused/.test(document.querySelector("dialog table").innerText)`)
       for (const id of ["one", "two", "three"])
         assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id } })).state._tag, "Open")
-      yield* tab.run((page) => page.getByRole("button", { name: "Send to 3" }).dblclick())
+      yield* tab.run((page) => page.getByLabel("Reason").fill("the desk is closed"))
+      yield* tab.run((page) => page.getByRole("button", { name: "Send to 3", exact: true }).dblclick())
       yield* tab.shows("Follow the job")
       assert.lengthOf(
         tab.requests.filter((address) => address.endsWith("/instances/bulk")),
@@ -55,6 +58,58 @@ describe("acting in the console", unless(noBrowser), () => {
         "a count and one job",
       )
       yield* tab.until(`[...document.querySelectorAll("[role=row]")].filter((row) => /\\bPaused\\b/.test(row.innerText)).length === 3`)
+      assert.deepStrictEqual(tab.problems, [])
+    }),
+  )
+
+  it.live("retries the selected dead letters, and those of a range of time", () =>
+    Effect.gen(function* () {
+      let isBroken = true
+      const words = State({ Waiting: {}, Told: {} })
+      const event = Event({ Tell: {} })
+      const Teller = Machine.make({
+        name: "teller",
+        state: words,
+        event,
+        effects: Slot.Effects({ tell: {} }),
+        initial: words.Waiting(),
+      })
+        .on(words.Waiting, event.Tell, words.Told)
+        .enter(words.Told, ({ effects }) => effects.tell({}))
+        .commands({ tell: { retry: RetryPolicy.fixed({ delay: "1 millis", maxAttempts: 1 }) } })
+        .build({ tell: () => Effect.suspend(() => (isBroken ? Effect.die(new Error("nobody listens")) : Effect.void)) })
+      const { url, client } = yield* served({ config: defineConfig({ machines: [Teller] }) })
+      for (const id of ["a", "b", "c", "d"]) {
+        yield* client.instances.start({ params: { machine: "teller" }, payload: { id } })
+        yield* client.instances.send({ params: { machine: "teller", id }, headers: {}, payload: { _tag: "Tell" } })
+      }
+      yield* Effect.repeat(client.commands.list({ query: { status: "failed" } }), {
+        until: ({ commands }) => commands.length === 4,
+        schedule: Schedule.spaced("20 millis"),
+      })
+      isBroken = false
+      const tab = yield* openTab(`${url}/commands`)
+      const rows = (count: number) => tab.until(`document.querySelectorAll("[role=rowgroup] [role=row]").length === ${count}`)
+      yield* rows(4)
+      for (const id of ["b", "c"]) yield* tab.run((page) => page.getByLabel(`Select teller/${id}/`).first().check())
+      yield* tab.run((page) => page.getByRole("button", { name: "Retry 2…" }).click())
+      yield* tab.run((page) => page.getByRole("button", { name: "Retry 2", exact: true }).click())
+      yield* tab.shows("2 commands are executed again")
+      const left = yield* Effect.repeat(client.commands.list({ query: { status: "failed" } }), {
+        until: ({ commands }) => commands.length === 2,
+        schedule: Schedule.spaced("20 millis"),
+      })
+      assert.deepStrictEqual(
+        left.commands.map(({ id }) => id),
+        ["a", "d"],
+      )
+      yield* tab.run((page) => page.getByLabel("When it was requested").selectOption("the last hour"))
+      yield* tab.until(`new URLSearchParams(location.search).has("since")`)
+      yield* tab.run((page) =>
+        page.locator("section", { hasText: "Dead letters" }).last().getByRole("button", { name: "Retry all…" }).click(),
+      )
+      yield* tab.run((page) => page.getByRole("button", { name: "Retry 2", exact: true }).click())
+      yield* tab.shows("No command failed for good")
       assert.deepStrictEqual(tab.problems, [])
     }),
   )

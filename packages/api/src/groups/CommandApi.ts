@@ -11,14 +11,24 @@ import { CommandStatus, StoredCommand } from "./StoredCommand.ts"
 
 export { CommandStatus, StoredCommand } from "./StoredCommand.ts"
 
-const filter = {
+/** The most commands that a request names by their numbers. */
+const mostNumbers = 1000
+
+/** The conditions on commands, the same for lists, groups, retries and skips. `number` is how a query or a body writes numbers. */
+const conditions = <N extends Schema.Codec<number, number | string>>(number: N) => ({
   queue: Schema.optionalKey(Schema.String),
   slot: Schema.optionalKey(Schema.String),
   machine: Schema.optionalKey(Schema.String),
   id: Schema.optionalKey(Schema.String),
   /** The fingerprint of the problem, from `groups`. */
   fingerprint: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(64))),
-}
+  enqueuedAfter: Schema.optionalKey(number),
+  enqueuedBefore: Schema.optionalKey(number),
+  /** Only the commands of these numbers. */
+  number: Schema.optionalKey(Schema.Union([number, Schema.Array(number).check(Schema.isMaxLength(mostNumbers))])),
+})
+
+const filter = conditions(Millis)
 
 const Rate = Schema.Struct({
   limit: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
@@ -101,13 +111,7 @@ const error = problems
 export class CommandApi extends HttpApiGroup.make("commands")
   .add(
     HttpApiEndpoint.get("list", "/api/v1/commands", {
-      query: {
-        ...filter,
-        status: Schema.optionalKey(CommandStatus),
-        enqueuedAfter: Schema.optionalKey(Count),
-        enqueuedBefore: Schema.optionalKey(Count),
-        ...paging(Count),
-      },
+      query: { ...conditions(Count), status: Schema.optionalKey(CommandStatus), ...paging(Count) },
       success: pageOf(
         {
           commands: Schema.Array(StoredCommand),
@@ -121,12 +125,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       .annotate(OpenApi.Summary, "List commands")
       .annotate(OpenApi.Description, "Commands in the order they were enqueued."),
     HttpApiEndpoint.get("groups", "/api/v1/commands/groups", {
-      query: {
-        queue: Schema.optionalKey(Schema.String),
-        slot: Schema.optionalKey(Schema.String),
-        machine: Schema.optionalKey(Schema.String),
-        status: Schema.optionalKey(CommandStatus),
-      },
+      query: { ...conditions(Count), status: Schema.optionalKey(CommandStatus) },
       success: Schema.Struct({
         groups: Schema.Array(CommandGroup),
         /** Set where only this many commands were examined, and there are more. */

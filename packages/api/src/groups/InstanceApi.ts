@@ -178,9 +178,22 @@ export const BulkSend = Schema.Struct({
     updatedBefore: Schema.optionalKey(Millis),
   }),
   event: Tagged,
-  /** Only counts the instances. Default: false. */
+  /** Why it is sent: the job keeps it. */
+  reason: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1000))),
+  /** Only counts the instances, and decides the event on the first 1000 of them. Default: false. */
   dryRun: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "BulkSend" })
+
+const CohortOutcome = Schema.Struct({
+  from: Schema.String,
+  /** The state that they would be in; absent where they would refuse the event. */
+  to: Schema.optionalKey(Schema.String),
+  /** Why they would refuse the event. */
+  problem: Schema.optionalKey(Schema.String),
+  count: Schema.Int,
+  /** One of them. */
+  example: Schema.String,
+}).annotate({ identifier: "CohortOutcome" })
 
 export const BulkSent = Schema.Struct({
   /** How many instances meet the conditions now. */
@@ -189,6 +202,10 @@ export const BulkSent = Schema.Struct({
   atLeast: Schema.optionalKey(Schema.Literal(true)),
   /** The first matching ids. */
   sample: Schema.Array(Schema.String),
+  /** For a dry run: what the event would do, to how many of the examined instances; most frequent first. */
+  outcomes: Schema.optionalKey(Schema.Array(CohortOutcome)),
+  /** On how many instances the event was decided, where it is not all of them. */
+  previewed: Schema.optionalKey(Schema.Int),
   /** The instance that sends the event to each of them; absent for a dry run. */
   job: Schema.optionalKey(Schema.Struct({ machine: Schema.String, id: Schema.String })),
 }).annotate({ identifier: "BulkSent" })
@@ -251,7 +268,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(
         OpenApi.Description,
         "Starts a job that sends the event to every instance that meets the conditions, once each. The job is an instance: follow it, or " +
-          "cancel it with the event Cancel. With `dryRun`, only counts the instances.",
+          "cancel it with the event Cancel. With `dryRun`, only counts the instances, and says how many would go where.",
       ),
     HttpApiEndpoint.post("start", "/api/v1/instances/:machine", {
       params: { machine: name },

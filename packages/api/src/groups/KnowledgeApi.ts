@@ -16,6 +16,8 @@ export const GraphInfo = Schema.Struct({
   namespace: Schema.String,
   version: Schema.String,
   previous: Schema.optionalKey(Schema.String),
+  /** Its size. Batches may state the same triple, so it may be less than the sum of theirs. */
+  triples: Schema.Int,
   contributions: Schema.Array(Schema.Struct({ batchId: Schema.String, triples: Schema.Int, ingestedAt: Schema.Int })),
 }).annotate({ identifier: "Graph" })
 

@@ -23,7 +23,7 @@ export const StoredCommand = Schema.Struct({
   worker: Schema.optionalKey(Schema.String),
   /** Why it last failed or was skipped, or why the instance refused the event with its result. */
   problem: Schema.optionalKey(Schema.String),
-  /** The errors of its latest executions, oldest first; absent where it has none. */
+  /** The errors of its first execution and of its latest ones, oldest first; absent where it has none. */
   errors: Schema.optionalKey(Schema.Array(Schema.Struct({ attempt: Schema.Int, at: Millis, problem: Schema.String }))),
   /** Its parameters; sensitive parameters are hidden. Absent where the server does not know its machine. */
   parameters: Schema.optionalKey(Schema.Json),

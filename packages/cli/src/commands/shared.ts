@@ -18,6 +18,18 @@ export const paging = [
   { name: "after", kind: "text", value: "CURSOR", summary: "the cursor at the end of the previous page" },
 ] as const satisfies ReadonlyArray<Option>
 
+/** Options of a range of time. `what` happened then: `changed`. */
+export const range = (what: string) =>
+  [
+    {
+      name: "since",
+      kind: "text",
+      value: "TIME",
+      summary: `only those ${what} after this time: 1h (an hour ago), 2days, or 2026-11-16T09:30:00Z`,
+    },
+    { name: "until", kind: "text", value: "TIME", summary: `only those ${what} before this time` },
+  ] as const satisfies ReadonlyArray<Option>
+
 /** The most results that one page of a store has. */
 const largestPage = 1000
 

@@ -65,12 +65,19 @@ export interface CommandFilter {
   readonly machine?: string | undefined
   readonly id?: string | undefined
   readonly fingerprint?: string | undefined
+  readonly enqueuedAfter?: number | undefined
+  readonly enqueuedBefore?: number | undefined
+  /** Only the commands of these numbers. */
+  readonly number?: ReadonlyArray<number> | undefined
 }
 
-export const commands = (filter: CommandFilter, after?: string | number, limit = 100): Read<List<"commands", T.Command>> =>
+export const commands = (filter: Omit<CommandFilter, "number">, after?: string | number, limit = 100): Read<List<"commands", T.Command>> =>
   read(["commands"], { ...filter, limit, after })
 export const command = (key: string): Read<T.Command> => read(["commands", key])
-export const commandGroups: Read<{ readonly groups: ReadonlyArray<T.CommandGroup> }> = read(["commands", "groups"], { status: "failed" })
+export const commandGroups = (
+  filter: Omit<CommandFilter, "number">,
+): Read<{ readonly groups: ReadonlyArray<T.CommandGroup>; readonly scanned?: number }> =>
+  read(["commands", "groups"], { ...filter, status: "failed" })
 export const queues: Read<{ readonly queues: ReadonlyArray<T.Queue> }> = read(["queues"])
 export const deadTimers: Read<{ readonly timers: ReadonlyArray<T.DeadTimer> }> = read(["timers", "dead"])
 

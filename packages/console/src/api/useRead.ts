@@ -44,5 +44,7 @@ export const useReadPages = <A extends { readonly next?: string | number }>(addr
     getNextPageParam: ({ next }) => next,
     // Rows never move under the pointer: pages are read again on demand.
     staleTime: Number.POSITIVE_INFINITY,
+    // Back in the browser finds the pages again, and the place in them.
+    gcTime: 10 * 60_000,
   })
 }

@@ -10,6 +10,25 @@ export interface Place {
   readonly query: URLSearchParams
 }
 
+/** The number of the current entry of the history, which survives a reload. */
+const entryNow = (): number => (history.state as { readonly entry?: number } | null)?.entry ?? 0
+
+/** Where lists were scrolled to, by the entry of the history and the name of the list. */
+const places = new Map<string, number>()
+const mostPlaces = 200
+
+const placeKey = (list: string): string => `${entryNow()} ${list}`
+
+/** Where the list of this name was scrolled to when this entry of the history was left; 0 for a new entry. */
+export const scrollPlace = (list: string): number => places.get(placeKey(list)) ?? 0
+
+export const keepScrollPlace = (list: string, top: number) => {
+  const key = placeKey(list)
+  places.delete(key)
+  places.set(key, top)
+  for (const oldest of [...places.keys()].slice(0, -mostPlaces)) places.delete(oldest)
+}
+
 const listeners = new Set<() => void>()
 const notify = () => {
   for (const listener of listeners) listener()
@@ -33,8 +52,8 @@ export const hrefOf = (names: ReadonlyArray<string>, query: Readonly<Record<stri
 
 export const navigate = (href: string, options: { readonly replace?: boolean } = {}) => {
   if (href === location.pathname + location.search) return
-  if (options.replace === true) history.replaceState(null, "", href)
-  else history.pushState(null, "", href)
+  if (options.replace === true) history.replaceState(history.state, "", href)
+  else history.pushState({ entry: Math.max(Date.now(), entryNow() + 1) }, "", href)
   notify()
 }
 

@@ -185,17 +185,17 @@ const BatchActions = ({ status: { batchId, state, isTerminal } }: { readonly sta
   return (
     <>
       {state === "Failed" || state === "PartiallyCompleted" ? (
-        <ActButton look="primary" disabled={isBusy} onClick={() => change("retry", "Retrying the batch.")}>
+        <ActButton look="primary" isBusy={isBusy} onClick={() => change("retry", "Retrying the batch.")}>
           Retry
         </ActButton>
       ) : null}
       {state === "Cancelled" ? (
-        <ActButton look="primary" disabled={isBusy} onClick={() => change("resume", "The batch is resumed.")}>
+        <ActButton look="primary" isBusy={isBusy} onClick={() => change("resume", "The batch is resumed.")}>
           Resume
         </ActButton>
       ) : null}
       {isTerminal ? null : (
-        <ActButton look="danger" disabled={isBusy} onClick={() => setIsAsking(true)}>
+        <ActButton look="danger" isBusy={isBusy} onClick={() => setIsAsking(true)}>
           Cancel…
         </ActButton>
       )}
@@ -405,7 +405,7 @@ const FailureRow = ({ batch: { batchId, state }, group }: { readonly batch: Batc
         </Link>
       )}
       {canRetry ? (
-        <ActButton disabled={isBusy} onClick={() => setIsAsking(true)}>
+        <ActButton isBusy={isBusy} onClick={() => setIsAsking(true)}>
           Retry {countText(documents.length)}
         </ActButton>
       ) : null}

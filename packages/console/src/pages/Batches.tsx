@@ -163,7 +163,7 @@ const StartBatch = ({ onClose }: { readonly onClose: () => void }) => {
         </div>
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <ActButton type="submit" look="primary" disabled={isBusy}>
+          <ActButton type="submit" look="primary" isBusy={isBusy}>
             Start
           </ActButton>
         </div>

@@ -1,11 +1,11 @@
-/** Sends one event to many instances: a dry run counts them first, then the user confirms. */
+/** Sends one event to many instances: a dry run says how many would go where, then the user gives a reason and confirms. */
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { submit, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { BulkSent, Json } from "../api/types.ts"
+import type { BulkSent, Json, Sent } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
-import { hrefOf } from "../app/Router.tsx"
+import { hrefOf, Link } from "../app/Router.tsx"
 import { ActButton, Button } from "../parts/Button.tsx"
 import { Modal } from "../parts/Modal.tsx"
 import { countText } from "../parts/Moment.tsx"
@@ -26,7 +26,8 @@ export const BulkSend = ({ machine, filter, ids, onClose }: BulkSendProps) => {
   const details = useRead(reads.machine(machine))
   return (
     <Modal
-      title={ids === undefined ? "Send an event to all matching instances" : `Send an event to ${ids.length} selected`}
+      wide
+      title={ids === undefined ? "Send an event to all instances that match the filter" : `Send an event to ${ids.length} selected`}
       onClose={onClose}
     >
       <Answer of={details}>
@@ -48,6 +49,19 @@ export const BulkSend = ({ machine, filter, ids, onClose }: BulkSendProps) => {
 /** `refused`: how many of the selected instances refused the event, and the last reason. */
 type Asked = BulkSent & { readonly refused?: string }
 
+type Outcome = NonNullable<BulkSent["outcomes"]>[number]
+
+/** Counts equal outcomes, most frequent first. */
+const grouped = (outcomes: ReadonlyArray<Omit<Outcome, "count">>): ReadonlyArray<Outcome> => {
+  const found = new Map<string, Outcome>()
+  for (const one of outcomes) {
+    const key = JSON.stringify([one.from, one.to, one.problem])
+    const known = found.get(key)
+    found.set(key, known === undefined ? { ...one, count: 1 } : { ...known, count: known.count + 1 })
+  }
+  return [...found.values()].sort((one, other) => other.count - one.count)
+}
+
 const textOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason))
 
 const BulkForm = ({
@@ -66,6 +80,7 @@ const BulkForm = ({
   const { once, isBusy } = useOneAtATime()
   const [count, setCount] = useState<{ readonly of: string; readonly found: Asked }>()
   const [problem, setProblem] = useState<string>()
+  const [reason, setReason] = useState("")
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
   const body = { _tag: event, ...given }
   // A count belongs to one event, and may arrive after the event was changed.
@@ -74,16 +89,23 @@ const BulkForm = ({
   /** Selected instances get the event one by one; for all matching ones, the server starts a job. */
   const ask = async (dryRun: boolean): Promise<Asked> => {
     if (ids === undefined)
-      return submit<BulkSent>(write("POST", ["instances", "bulk"], { filter: { ...filter, machine }, event: body, dryRun }))
+      return submit<BulkSent>(
+        write("POST", ["instances", "bulk"], { filter: { ...filter, machine }, event: body, ...(dryRun ? { dryRun } : { reason }) }),
+      )
     const taken: Array<string> = []
+    const outcomes: Array<Omit<Outcome, "count">> = []
     let refusal: unknown
     let refused = 0
     for (const id of ids) {
-      await submit(write("POST", ["instances", machine, id, "events"], body, dryRun ? { dryRun } : {})).then(
-        () => taken.push(id),
-        (reason: unknown) => {
-          refusal = reason
+      await submit<Sent>(write("POST", ["instances", machine, id, "events"], body, dryRun ? { dryRun } : {})).then(
+        ({ from = "", state }) => {
+          taken.push(id)
+          outcomes.push({ from, to: state._tag, example: id })
+        },
+        (why: unknown) => {
+          refusal = why
           refused += 1
+          outcomes.push({ from: "selected", problem: textOf(why), example: id })
         },
       )
     }
@@ -91,10 +113,11 @@ const BulkForm = ({
     return {
       count: taken.length,
       sample: taken,
+      outcomes: grouped(outcomes),
       ...(refused === 0 ? {} : { refused: `${countText(refused)} refused it: ${textOf(refusal)}` }),
     }
   }
-  const failed = (reason: unknown) => setProblem(textOf(reason))
+  const failed = (why: unknown) => setProblem(textOf(why))
   const preview = () =>
     ask(true).then((found) => {
       setProblem(undefined)
@@ -155,8 +178,26 @@ const BulkForm = ({
             {countText(counted.count)}
           </b>{" "}
           {counted.count === 1 ? "instance" : "instances"}
-          {counted.sample.length === 0 ? "" : `, such as ${counted.sample.slice(0, 5).join(", ")}`}. {counted.refused}
+          {counted.previewed === undefined ? "" : `; the first ${countText(counted.previewed)} are examined here`}.
         </p>
+      )}
+      {counted === undefined ? null : <Cohort machine={machine} outcomes={counted.outcomes ?? []} />}
+      {counted === undefined || ids !== undefined ? null : (
+        <div className="grid gap-1">
+          <label htmlFor="bulk-reason" className="label">
+            Reason
+          </label>
+          <input
+            id="bulk-reason"
+            className="field"
+            required
+            maxLength={1000}
+            autoComplete="off"
+            placeholder="kept with the job"
+            value={reason}
+            onChange={({ target }) => setReason(target.value)}
+          />
+        </div>
       )}
       {problem === undefined ? null : (
         <p role="alert" className="text-bad">
@@ -166,11 +207,11 @@ const BulkForm = ({
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
         {counted === undefined ? (
-          <Button type="submit" look="primary" disabled={isBusy}>
-            Count them
+          <Button type="submit" look="primary" isBusy={isBusy}>
+            Preview
           </Button>
         ) : (
-          <ActButton type="submit" look="primary" icon="send" disabled={counted.count === 0 || isBusy}>
+          <ActButton type="submit" look="primary" icon="send" disabled={counted.count === 0} isBusy={isBusy}>
             Send to {countText(counted.count)}
           </ActButton>
         )}
@@ -178,3 +219,37 @@ const BulkForm = ({
     </form>
   )
 }
+
+/** How many instances would go where. */
+const Cohort = ({ machine, outcomes }: { readonly machine: string; readonly outcomes: ReadonlyArray<Outcome> }) =>
+  outcomes.length === 0 ? null : (
+    <div className="max-h-56 overflow-auto rounded-lg border border-line">
+      <table className="w-full text-left">
+        <caption className="sr-only">What the event would do</caption>
+        <thead>
+          <tr className="label border-b border-line">
+            <th className="px-3 py-1.5 text-right">Instances</th>
+            <th className="px-3 py-1.5">From</th>
+            <th className="px-3 py-1.5">To</th>
+            <th className="px-3 py-1.5">Such as</th>
+          </tr>
+        </thead>
+        <tbody>
+          {outcomes.map(({ from, to, problem, count, example }) => (
+            <tr key={`${from} ${to} ${problem}`} className="border-b border-line align-top last:border-0">
+              <td className="px-3 py-1.5 text-right font-semibold tabular-nums">{countText(count)}</td>
+              <td className="px-3 py-1.5">{from}</td>
+              <td className={`px-3 py-1.5 ${to === undefined ? "break-words text-bad" : ""}`}>
+                {to === undefined ? `refused: ${problem ?? ""}` : to === from ? "stays" : to}
+              </td>
+              <td className="px-3 py-1.5">
+                <Link href={hrefOf(["instances", machine, example])} className="break-all text-accent hover:underline">
+                  {example}
+                </Link>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )

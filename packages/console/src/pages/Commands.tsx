@@ -1,6 +1,6 @@
 /** Commands by status: dead letters in groups of one cause, then one by one, with the history of each. */
-import { useCallback, useState } from "react"
-import { isMissing, submit, write } from "../api/Client.ts"
+import { useCallback, useMemo, useState } from "react"
+import { submit, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
 import type { Command, Json } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
@@ -9,20 +9,23 @@ import { hrefOf, Link, setQuery, useQueryState } from "../app/Router.tsx"
 import { Badge, toneOf } from "../parts/Badge.tsx"
 import { ActButton, Button } from "../parts/Button.tsx"
 import { Confirm } from "../parts/Confirm.tsx"
-import { CopyMenu } from "../parts/Copy.tsx"
+import { CopyMenu, quoted } from "../parts/Copy.tsx"
 import { Chips } from "../parts/Filters.tsx"
 import { Fields } from "../parts/JsonView.tsx"
 import { Modal } from "../parts/Modal.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel, ProblemNote, Skeleton } from "../parts/Panel.tsx"
+import { rangeOptions, TimeRange, useTimeRange } from "../parts/TimeRange.tsx"
 import { useToast } from "../parts/Toasts.tsx"
 import { useAct } from "../parts/useAct.ts"
+import { useOneAtATime } from "../parts/useOneAtATime.ts"
+import { usePicks } from "../parts/usePicks.ts"
 import { useRows } from "../parts/useRows.ts"
 import { type Column, VirtualTable } from "../parts/VirtualTable.tsx"
 
 const statuses = ["failed", "pending", "processing", "completed", "handled", "skipped"]
 
-const keyOf = ({ key }: Command) => key
+const keyOf = ({ number }: Command) => String(number)
 const rowsOf = ({ commands }: { readonly commands: ReadonlyArray<Command> }) => commands
 
 const columns: ReadonlyArray<Column<Command>> = [
@@ -52,19 +55,38 @@ const columns: ReadonlyArray<Column<Command>> = [
   },
 ]
 
+type Filter = Omit<reads.CommandFilter, "status">
+
+/** The conditions of the list, which retrying and skipping take too. */
+const useFilter = (): Filter => {
+  const query = useQueryState()
+  const { since, until } = useTimeRange()
+  const [queue, slot, machine, id, fingerprint] = ["queue", "slot", "machine", "id", "fingerprint"].map(query.get)
+  return useMemo(
+    () => ({ queue, slot, machine, id, fingerprint, enqueuedAfter: since, enqueuedBefore: until }),
+    [queue, slot, machine, id, fingerprint, since, until],
+  )
+}
+
 export const Commands = () => {
   const query = useQueryState()
   const status = query.get("status") ?? "failed"
   const opened = query.get("command")
+  const filter = useFilter()
   return (
     <>
       <PageHead
         title="Commands"
-        actions={<CopyMenu path={reads.commands({ status }).path} command={`npx detent command list --status ${status}`} />}
+        actions={
+          <CopyMenu
+            path={reads.commands({ ...filter, status }).path}
+            command={`npx detent command list --status ${status}${optionsOf(filter)}`}
+          />
+        }
       >
         Effects that instances requested. A command that failed for good is a dead letter.
       </PageHead>
-      <div className="mb-3">
+      <div className="mb-3 flex flex-wrap items-center gap-2">
         <Chips
           label="Status"
           chips={[
@@ -74,29 +96,36 @@ export const Commands = () => {
           chosen={[status]}
           onChoose={(value) => setQuery({ status: value, fingerprint: undefined })}
         />
+        {status === "timers" ? null : <TimeRange what="requested" />}
       </div>
-      {status === "timers" ? <DeadTimers /> : <CommandRows status={status} />}
+      {status === "timers" ? <DeadTimers /> : <CommandRows status={status} filter={filter} />}
       {opened === undefined ? null : <OneCommand commandKey={opened} onClose={() => setQuery({ command: undefined })} />}
     </>
   )
 }
 
-const CommandRows = ({ status }: { readonly status: string }) => {
-  const query = useQueryState()
-  const queue = query.get("queue")
-  const slot = query.get("slot")
-  const machine = query.get("machine")
-  const id = query.get("id")
-  const fingerprint = query.get("fingerprint")
-  const address = useCallback(
-    (after?: string | number) => reads.commands({ status, queue, slot, machine, id, fingerprint }, after),
-    [status, queue, slot, machine, id, fingerprint],
-  )
+/** The filter as options of a command. */
+const optionsOf = ({ queue, slot, machine, id, fingerprint, enqueuedAfter, enqueuedBefore }: Filter): string =>
+  [
+    "",
+    ...(queue === undefined ? [] : [`--queue ${quoted(queue)}`]),
+    ...(slot === undefined ? [] : [`--slot ${quoted(slot)}`]),
+    ...(machine === undefined ? [] : id === undefined ? [`--machine ${quoted(machine)}`] : [`--instance ${quoted(`${machine}/${id}`)}`]),
+    ...(fingerprint === undefined ? [] : [`--fingerprint ${quoted(fingerprint)}`]),
+    ...rangeOptions(enqueuedAfter, enqueuedBefore),
+  ].join(" ")
+
+const CommandRows = ({ status, filter }: { readonly status: string; readonly filter: Filter }) => {
+  const { queue, slot, machine, id, fingerprint, enqueuedAfter: since, enqueuedBefore: until } = filter
+  const address = useCallback((after?: string | number) => reads.commands({ ...filter, status }, after), [status, filter])
   const { rows, fresh, pages, onEnd, showFresh } = useRows({ address, rowsOf, keyOf })
-  const filters = Object.entries({ queue, slot, machine, id, fingerprint }).filter(([, value]) => value !== undefined)
+  const { picked, pickedRows, onPick, onPickAll } = usePicks(address, rows, keyOf)
+  const names = Object.entries({ queue, slot, machine, id, fingerprint }).filter(([, value]) => value !== undefined)
+  const acted = pickedRows.length === 0 ? filter : { number: pickedRows.map(({ number }) => number) }
+  const isActedOn = status === "failed" || status === "pending"
   return (
     <div className="grid gap-4">
-      {status === "failed" && fingerprint === undefined ? <Groups /> : null}
+      {status === "failed" && fingerprint === undefined ? <Groups filter={filter} /> : null}
       <Panel
         title={status === "failed" ? "Dead letters" : `Commands, ${status}`}
         flush
@@ -107,7 +136,7 @@ const CommandRows = ({ status }: { readonly status: string }) => {
                 {fresh} new ↑
               </button>
             )}
-            {filters.map(([name, value]) => (
+            {names.map(([name, value]) => (
               <Button
                 key={name}
                 look="quiet"
@@ -118,10 +147,8 @@ const CommandRows = ({ status }: { readonly status: string }) => {
                 {name} {value}
               </Button>
             ))}
-            {status === "failed" && rows.length > 0 ? <RetryFilter filter={{ queue, slot, machine, id, fingerprint }} /> : null}
-            {(status === "failed" || status === "pending") && rows.length > 0 ? (
-              <SkipFilter filter={{ queue, slot, machine, id, fingerprint }} status={status} />
-            ) : null}
+            {status === "failed" && rows.length > 0 ? <RetryFilter filter={acted} picked={pickedRows.length} /> : null}
+            {isActedOn && rows.length > 0 ? <SkipFilter filter={acted} picked={pickedRows.length} status={status} /> : null}
           </>
         }
       >
@@ -131,14 +158,18 @@ const CommandRows = ({ status }: { readonly status: string }) => {
             <Skeleton />
           </div>
         ) : rows.length === 0 ? (
-          <Empty>{status === "failed" ? `No command failed for good. Default: ${defaultRetry}.` : `No command is ${status}.`}</Empty>
+          pages.error === null ? (
+            <Empty>{status === "failed" ? `No command failed for good. Default: ${defaultRetry}.` : `No command is ${status}.`}</Empty>
+          ) : null
         ) : (
           <VirtualTable
             label="Commands"
             rows={rows}
             columns={columns}
             keyOf={keyOf}
-            hrefOf={({ key }) => `${hrefOf(["commands"], { status, queue, slot, machine, id, fingerprint, command: key })}`}
+            hrefOf={({ key }) => hrefOf(["commands"], { status, queue, slot, machine, id, fingerprint, since, until, command: key })}
+            nameOf={({ key }) => key}
+            {...(isActedOn ? { picked, onPick, onPickAll } : {})}
             onEnd={onEnd}
             height="50dvh"
           />
@@ -149,10 +180,9 @@ const CommandRows = ({ status }: { readonly status: string }) => {
 }
 
 /** Dead letters with the same cause. */
-const Groups = () => {
-  const groups = useRead(reads.commandGroups)
-  // A server of an earlier version has no groups: the rows below show the same commands one by one.
-  if (isMissing(groups.error)) return null
+const Groups = ({ filter }: { readonly filter: Filter }) => {
+  const groups = useRead(reads.commandGroups(filter))
+  const { enqueuedAfter: since, enqueuedBefore: until } = filter
   if (groups.data?.groups.length === 0) return null
   return (
     <Panel title="By cause" flush>
@@ -167,7 +197,7 @@ const Groups = () => {
                 <b className="text-lg tabular-nums text-bad">{countText(count)}</b>
                 <div className="min-w-0">
                   <Link
-                    href={hrefOf(["commands"], { status: "failed", fingerprint })}
+                    href={hrefOf(["commands"], { status: "failed", fingerprint, since, until })}
                     className="block truncate font-medium after:absolute after:inset-0"
                     title={problem}
                   >
@@ -178,8 +208,8 @@ const Groups = () => {
                   </p>
                 </div>
                 <span className="relative z-10 flex gap-2">
-                  <RetryFilter filter={{ fingerprint }} />
-                  <SkipFilter filter={{ fingerprint }} status="failed" />
+                  <RetryFilter filter={{ ...filter, fingerprint }} />
+                  <SkipFilter filter={{ ...filter, fingerprint }} status="failed" />
                 </span>
               </li>
             ))}
@@ -190,13 +220,18 @@ const Groups = () => {
   )
 }
 
-type Filter = Readonly<Record<string, string | undefined>>
+interface ActedOn {
+  readonly filter: Filter
+  /** How many rows are selected: then the filter names them. */
+  readonly picked?: number
+}
 
 const given = (filter: Filter) => Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 
 /** Counts the commands that a retry of the filter would execute again, asks, and does it. */
-const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
-  const { act } = useAct()
+const RetryFilter = ({ filter, picked = 0 }: ActedOn) => {
+  const { act, isBusy } = useAct()
+  const { once, isBusy: isCounting } = useOneAtATime()
   const toast = useToast()
   const [count, setCount] = useState<number>()
   const ask = () =>
@@ -206,7 +241,9 @@ const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
     )
   return (
     <>
-      <ActButton onClick={() => void ask()}>Retry all…</ActButton>
+      <ActButton isBusy={isBusy || isCounting} onClick={() => once(ask)}>
+        {picked === 0 ? "Retry all…" : `Retry ${countText(picked)}…`}
+      </ActButton>
       {count === undefined ? null : (
         <Confirm
           title={`Retry ${countText(count)} ${count === 1 ? "command" : "commands"}?`}
@@ -231,8 +268,9 @@ const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
 }
 
 /** Counts the commands that the filter would skip, asks for a reason, and does it. */
-const SkipFilter = ({ filter, status }: { readonly filter: Filter; readonly status: "failed" | "pending" }) => {
-  const { act } = useAct()
+const SkipFilter = ({ filter, picked = 0, status }: ActedOn & { readonly status: "failed" | "pending" }) => {
+  const { act, isBusy } = useAct()
+  const { once, isBusy: isCounting } = useOneAtATime()
   const toast = useToast()
   const [count, setCount] = useState<number>()
   const chosen = { ...given(filter), status }
@@ -243,7 +281,9 @@ const SkipFilter = ({ filter, status }: { readonly filter: Filter; readonly stat
     )
   return (
     <>
-      <ActButton onClick={() => void ask()}>Skip all…</ActButton>
+      <ActButton isBusy={isBusy || isCounting} onClick={() => once(ask)}>
+        {picked === 0 ? "Skip all…" : `Skip ${countText(picked)}…`}
+      </ActButton>
       {count === undefined ? null : (
         <Confirm
           title={`Skip ${countText(count)} ${count === 1 ? "command" : "commands"}?`}

@@ -11,6 +11,8 @@ import { CopyMenu, quoted } from "../parts/Copy.tsx"
 import { Chips, Choice, FilterText } from "../parts/Filters.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Empty, PageHead, ProblemNote, Skeleton } from "../parts/Panel.tsx"
+import { rangeOptions, TimeRange, useTimeRange } from "../parts/TimeRange.tsx"
+import { usePicks } from "../parts/usePicks.ts"
 import { useRows } from "../parts/useRows.ts"
 import { type Column, VirtualTable } from "../parts/VirtualTable.tsx"
 import { BulkSend } from "./BulkSend.tsx"
@@ -37,13 +39,6 @@ const columns: ReadonlyArray<Column<InstanceListing>> = [
   { title: "Changed", width: "6rem", cell: ({ updatedAt }) => <Ago at={updatedAt} />, wideOnly: true, right: true },
 ]
 
-interface Picks {
-  readonly filter: reads.InstanceFilter
-  readonly keys: ReadonlySet<string>
-}
-
-const noPicks: ReadonlySet<string> = new Set()
-
 /** The instances an event is sent to. They are fixed when the dialog is opened. */
 interface Target {
   readonly machine: string
@@ -58,10 +53,8 @@ export const Instances = () => {
   const stateKey = states.join("\n")
   const status = query.get("status")
   const search = query.get("q")
-  const since = query.get("since")
-  const until = query.get("until")
+  const { since, until } = useTimeRange()
   const machines = useRead(reads.machines)
-  const [picks, setPicks] = useState<Picks>()
   const [sending, setSending] = useState<Target>()
   const filter = useMemo(
     (): reads.InstanceFilter => ({
@@ -69,8 +62,8 @@ export const Instances = () => {
       state: stateKey === "" ? undefined : stateKey.split("\n"),
       status,
       search,
-      updatedAfter: since === undefined ? undefined : Number(since),
-      updatedBefore: until === undefined ? undefined : Number(until),
+      updatedAfter: since,
+      updatedBefore: until,
     }),
     [machine, stateKey, status, search, since, until],
   )
@@ -79,11 +72,13 @@ export const Instances = () => {
   const listed = machines.data?.machines.find(({ name }) => name === machine)
   const toggle = (value: string) => setQuery({ state: states.includes(value) ? states.filter((one) => one !== value) : [...states, value] })
   const onSearch = useCallback((text: string) => setQuery({ q: text }), [])
-  // Rows that were selected under another filter are not shown, so they do not count.
-  const picked = picks?.filter === filter ? picks.keys : noPicks
-  const pick = (key: string) =>
-    setPicks({ filter, keys: new Set(picked.has(key) ? [...picked].filter((one) => one !== key) : [...picked, key]) })
-  const pickedIds = rows.filter((row) => picked.has(keyOf(row))).map(({ id }) => id)
+  const { picked, pickedRows, onPick, onPickAll } = usePicks(filter, rows, keyOf)
+  // The counts of states are exact; for other conditions the dialog counts.
+  const isCounted = listed !== undefined && [status, search, since, until].every((one) => one === undefined)
+  const matching = !isCounted
+    ? undefined
+    : Object.entries(listed.counts).reduce((sum, [state, count]) => (states.length === 0 || states.includes(state) ? sum + count : sum), 0)
+  const pickedIds = pickedRows.map(({ id }) => id)
   return (
     <>
       <PageHead
@@ -99,7 +94,11 @@ export const Instances = () => {
                 if (machine !== undefined) setSending({ machine, filter, ids: pickedIds.length > 0 ? pickedIds : undefined })
               }}
             >
-              {pickedIds.length > 0 ? `Send to ${pickedIds.length}` : "Send to all shown"}
+              {pickedIds.length > 0
+                ? `Send to ${pickedIds.length}…`
+                : matching === undefined
+                  ? "Send to all that match…"
+                  : `Send to all ${countText(matching)}…`}
             </ActButton>
           </>
         }
@@ -119,11 +118,7 @@ export const Instances = () => {
           chosen={status === undefined ? [] : [status]}
           onChoose={(value) => setQuery({ status: value === status ? undefined : value })}
         />
-        {since === undefined ? null : (
-          <Button look="quiet" icon="close" onClick={() => setQuery({ since: undefined, until: undefined })}>
-            changed in a time range
-          </Button>
-        )}
+        <TimeRange what="changed" />
       </div>
       {listed === undefined ? null : (
         <div className="mb-3 max-h-28 overflow-auto">
@@ -157,7 +152,8 @@ export const Instances = () => {
             hrefOf={({ machine: of, id }) => instanceHref(of, id)}
             nameOf={({ id }) => id}
             picked={picked}
-            onPick={pick}
+            onPick={onPick}
+            onPickAll={onPickAll}
             onEnd={onEnd}
           />
         ) : pages.error === null ? (
@@ -177,11 +173,12 @@ export const Instances = () => {
   )
 }
 
-const commandOf = ({ machine, state, status, search }: reads.InstanceFilter): string =>
+const commandOf = ({ machine, state, status, search, updatedAfter, updatedBefore }: reads.InstanceFilter): string =>
   [
     "npx detent instance list --order newest",
     ...(machine === undefined ? [] : [`--machine ${quoted(machine)}`]),
     ...(state ?? []).map((one) => `--state ${quoted(one)}`),
     ...(status === undefined ? [] : [`--status ${status}`]),
     ...(search === undefined ? [] : [`--search ${quoted(search)}`]),
+    ...rangeOptions(updatedAfter, updatedBefore),
   ].join(" ")

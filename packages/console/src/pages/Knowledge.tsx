@@ -21,8 +21,7 @@ export const Knowledge = () => {
             </div>
           ) : (
             <ul className="grid gap-3 sm:grid-cols-2 xl:grid-cols-3">
-              {found.map(({ namespace, version, contributions }) => {
-                const triples = contributions.reduce((sum, one) => sum + one.triples, 0)
+              {found.map(({ namespace, version, triples, contributions }) => {
                 const last = Math.max(...contributions.map(({ ingestedAt }) => ingestedAt))
                 return (
                   <li key={namespace} className="card relative grid gap-2 p-4 hover:border-edge">

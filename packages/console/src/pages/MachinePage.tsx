@@ -194,7 +194,7 @@ const StartForm = ({ machine, onClose }: { readonly machine: MachineDetails; rea
         )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <ActButton type="submit" look="primary" disabled={isBusy}>
+          <ActButton type="submit" look="primary" isBusy={isBusy}>
             Start
           </ActButton>
         </div>

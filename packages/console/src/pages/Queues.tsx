@@ -174,7 +174,7 @@ const QueueView = ({
         <ActButton onClick={() => setIsLimiting(true)}>Limits…</ActButton>
         <ActButton
           icon={paused ? "play" : "pause"}
-          disabled={isBusy}
+          isBusy={isBusy}
           onClick={() =>
             void act(write("POST", ["queues", queue, paused ? "resume" : "pause"]), () => ({
               text: `${queue} is ${paused ? "open again" : "paused"}.`,

@@ -76,14 +76,14 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
           <>
             <CopyMenu path={reads.upload(batchId).path} command={`npx detent upload show ${quoted(batchId)}`} />
             {isResting ? null : (
-              <ActButton look="danger" disabled={isBusy} onClick={() => setIsCancelling(true)}>
+              <ActButton look="danger" isBusy={isBusy} onClick={() => setIsCancelling(true)}>
                 Cancel…
               </ActButton>
             )}
             {canRetry || canRetryItems ? (
               <ActButton
                 look="primary"
-                disabled={isBusy}
+                isBusy={isBusy}
                 onClick={() =>
                   void act<UploadStatus>(write("POST", ["uploads", batchId, "retry"]), () => ({
                     text: items.failed === 1 ? "Retrying 1 item." : `Retrying ${countText(items.failed)} items.`,
@@ -317,7 +317,7 @@ const ItemDetails = ({
           <JsonInput id="item-content" value={content} onChange={setContent} />
           <div className="flex justify-end gap-2">
             <Button onClick={onClose}>Cancel</Button>
-            <ActButton type="submit" look="primary" disabled={isBusy}>
+            <ActButton type="submit" look="primary" isBusy={isBusy}>
               Correct
             </ActButton>
           </div>

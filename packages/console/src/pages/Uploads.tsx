@@ -105,7 +105,7 @@ export const DropFile = () => {
     >
       <p className="text-muted">{isBusy ? "Uploading the file…" : "Drop a JSON or JSON Lines file here, plain or gzip, or"}</p>
       <input ref={input} type="file" hidden aria-label="File" onChange={({ target }) => void upload(target.files?.[0])} />
-      <ActButton icon="upload" disabled={isBusy} onClick={() => input.current?.click()}>
+      <ActButton icon="upload" isBusy={isBusy} onClick={() => input.current?.click()}>
         Choose a file
       </ActButton>
       {(kinds.data?.kinds.length ?? 0) > 1 ? (

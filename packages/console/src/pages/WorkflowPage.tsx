@@ -61,7 +61,8 @@ const Loaded = ({ execution }: { readonly execution: Execution }) => {
           <>
             <CopyMenu path={reads.execution(workflow, id).path} command={`npx detent execution show ${quoted(`${workflow}/${id}`)}`} />
             <ActButton
-              disabled={ended || isBusy}
+              disabled={ended}
+              isBusy={isBusy}
               title={ended ? "The execution has ended." : undefined}
               onClick={() => void act<Execution>(write("POST", [...names, "resume"]), () => ({ text: `${id} is resumed.` }))}
             >
@@ -69,7 +70,8 @@ const Loaded = ({ execution }: { readonly execution: Execution }) => {
             </ActButton>
             <ActButton
               look="danger"
-              disabled={ended || isBusy}
+              disabled={ended}
+              isBusy={isBusy}
               title={ended ? "The execution has ended." : undefined}
               onClick={() => setIsAsking(true)}
             >

@@ -15,15 +15,19 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
   readonly look?: keyof typeof looks
   readonly icon?: IconName
   readonly children?: ReactNode
+  /** The change that it started has no answer yet: it shows so, and cannot be pressed. */
+  readonly isBusy?: boolean
 }
 
-export const Button = ({ look = "plain", icon, children, className = "", ...rest }: ButtonProps) => (
+export const Button = ({ look = "plain", icon, children, className = "", isBusy = false, disabled, ...rest }: ButtonProps) => (
   <button
     type="button"
     className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-[7px] border px-2.5 py-1 text-[13px] font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:text-muted ${looks[look]} ${className}`}
+    aria-busy={isBusy || undefined}
+    disabled={disabled === true || isBusy}
     {...rest}
   >
-    {icon === undefined ? null : <Icon name={icon} />}
+    {isBusy ? <span aria-hidden="true" className="spinner" /> : icon === undefined ? null : <Icon name={icon} />}
     {children}
   </button>
 )

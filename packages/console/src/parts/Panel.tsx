@@ -1,6 +1,6 @@
 /** The frames of a page: its head, panels, and placeholders for data that is loading, missing or refused. */
 import type { UseQueryResult } from "@tanstack/react-query"
-import type { ReactNode } from "react"
+import { type ReactNode, useEffect, useState } from "react"
 import { isMissing, Refused } from "../api/Client.ts"
 import { Link } from "../app/Router.tsx"
 import { useSession } from "../app/SessionContext.ts"
@@ -76,15 +76,32 @@ export const Panel = ({
   </section>
 )
 
-/** Grey bars while data is loading. They appear only after 150 ms. */
+/** Grey bars while data is loading. They appear only after 150 ms; after 10 seconds they say that the answer is late. */
 export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
-  <div className="late grid gap-2.5 p-3" aria-hidden="true">
+  <div className="late grid gap-2.5 p-3">
     {Array.from({ length: rows }, (_, index) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all the same.
-      <div key={index} className={`pulse-soft h-4 rounded bg-line ${index % 3 === 2 ? "w-2/3" : "w-full"}`} />
+      <div key={index} aria-hidden="true" className={`pulse-soft h-4 rounded bg-line ${index % 3 === 2 ? "w-2/3" : "w-full"}`} />
     ))}
+    <Overdue />
   </div>
 )
+
+/** An answer that is not there after this many milliseconds is late. */
+const overdueMillis = 10_000
+
+const Overdue = () => {
+  const [isOverdue, setIsOverdue] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setIsOverdue(true), overdueMillis)
+    return () => clearTimeout(timer)
+  }, [])
+  return isOverdue ? (
+    <p role="status" className="text-muted">
+      The server has not answered for {overdueMillis / 1000} seconds. It may be busy; the page shows the answer when it arrives.
+    </p>
+  ) : null
+}
 
 /** An empty list, with the command that changes it. */
 export const Empty = ({ children, command }: { readonly children: ReactNode; readonly command?: string }) => {

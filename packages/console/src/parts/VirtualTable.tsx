@@ -4,7 +4,7 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react"
-import { Link } from "../app/Router.tsx"
+import { keepScrollPlace, Link, scrollPlace } from "../app/Router.tsx"
 import { useKeys } from "../app/useKeys.ts"
 
 export interface Column<Row> {
@@ -28,6 +28,7 @@ interface VirtualTableProps<Row> {
   readonly isCurrent?: (row: Row) => boolean
   readonly picked?: ReadonlySet<string>
   readonly onPick?: (key: string) => void
+  readonly onPickAll?: () => void
   /** Called when the last rows come into view. */
   readonly onEnd?: () => void
   readonly rowHeight?: number
@@ -35,7 +36,8 @@ interface VirtualTableProps<Row> {
 }
 
 export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
-  const { label, rows, columns, keyOf, hrefOf, nameOf, isCurrent, picked, onPick, onEnd, rowHeight = 40, height = "62dvh" } = props
+  const { label, rows, columns, keyOf, hrefOf, nameOf, isCurrent, picked, onPick, onPickAll, onEnd, rowHeight = 40 } = props
+  const { height = "62dvh" } = props
   const scroller = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState(-1)
   const isWide = useIsWide()
@@ -54,6 +56,8 @@ export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
     estimateSize: () => rowHeight,
     overscan: 8,
     getItemKey,
+    // Back in the browser returns to the rows that were in view.
+    initialOffset: () => scrollPlace(label),
   })
   const items = virtual.getVirtualItems()
   const lastShown = items.at(-1)?.index ?? 0
@@ -87,7 +91,20 @@ export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
           // biome-ignore lint/a11y/useSemanticElements: see above.
           // biome-ignore lint/a11y/useFocusableInteractive: a header has nothing to do.
           <span role="columnheader">
-            <span className="sr-only">Select</span>
+            {onPickAll === undefined ? (
+              <span className="sr-only">Select</span>
+            ) : (
+              <input
+                type="checkbox"
+                className="block size-4 accent-accent"
+                aria-label={`Select all ${rows.length} rows that are shown`}
+                ref={(box) => {
+                  if (box !== null) box.indeterminate = (picked?.size ?? 0) > 0 && (picked?.size ?? 0) < rows.length
+                }}
+                checked={rows.length > 0 && picked?.size === rows.length}
+                onChange={onPickAll}
+              />
+            )}
           </span>
         )}
         {shown.map(({ title, right }) => (
@@ -99,8 +116,15 @@ export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
         ))}
       </div>
       {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls. */}
-      <div ref={scroller} role="rowgroup" tabIndex={0} className="overflow-auto" style={{ maxHeight: height }}>
+      <div
+        ref={scroller}
+        role="rowgroup"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls.
+        tabIndex={0}
+        className="overflow-auto"
+        style={{ maxHeight: height }}
+        onScroll={({ currentTarget }) => keepScrollPlace(label, currentTarget.scrollTop)}
+      >
         <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
           {items.map(({ index, key, start }) => {
             const row = rows[index]

@@ -34,7 +34,7 @@ export const knowledgeHandlers = HttpApiBuilder.group(
       .handle("graphs", () => operating(graph.list))
       .handle("graph", ({ params: { namespace }, request }) =>
         Effect.flatMap(readParameter(request, ofVersion), (chosen) =>
-          operating(Effect.map(explore.versionOf(namespace, chosen), graph.describe)),
+          operating(Effect.flatMap(explore.versionOf(namespace, chosen), graph.describe)),
         ),
       )
       .handle("versions", ({ params: { namespace }, query: { limit = pageSize, after } }) =>

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import { request, served } from "../support/served.ts"
+import { json, request, served } from "../support/served.ts"
 
 const S = State({ Waiting: {}, Told: { text: Schema.String }, Left: {} })
 const E = Event({ Tell: { text: Schema.String }, Leave: {} })
@@ -79,6 +79,76 @@ describe("commands over HTTP", () => {
       assert.deepStrictEqual(queues.find(({ queue }) => queue === "words")?.counts, { completed: 2, skipped: 1 })
       const missing = yield* request(`${url}/api/v1/commands/none`)
       assert.strictEqual(missing.status, 404)
+    }),
+  )
+
+  it.live("are listed, grouped, retried and skipped by the same conditions: a range of time, and numbers", () =>
+    Effect.gen(function* () {
+      const { world, config } = tellers()
+      const { client, url } = yield* served({ config })
+      const failed = (count: number) =>
+        Effect.repeat(client.commands.list({ query: { status: "failed" } }), {
+          until: ({ commands }) => commands.length === count,
+          schedule: Schedule.spaced("20 millis"),
+        })
+      for (const id of ["a", "b", "c", "d"]) {
+        yield* client.instances.start({ params: { machine: "teller" }, payload: { id } })
+        yield* client.instances.send({ params: { machine: "teller", id }, headers: {}, payload: { _tag: "Tell", text: id } })
+        // Each is enqueued at a time of its own.
+        yield* Effect.sleep("2 millis")
+      }
+      const { commands } = yield* failed(4)
+      const [first, second, third, fourth] = commands.map(({ number, enqueuedAt }) => ({ number, enqueuedAt }))
+      if (first === undefined || second === undefined || third === undefined || fourth === undefined) return assert.fail("four failed")
+
+      const range = { enqueuedAfter: first.enqueuedAt, enqueuedBefore: fourth.enqueuedAt }
+      const listed = yield* client.commands.list({ query: range })
+      assert.deepStrictEqual(
+        listed.commands.map(({ number }) => number),
+        [second.number, third.number],
+      )
+      assert.strictEqual((yield* client.commands.groups({ query: range })).groups[0]?.count, 2)
+      assert.strictEqual((yield* client.commands.retryAll({ payload: { ...range, dryRun: true } })).count, 2)
+      const skipping = { filter: range, reason: "not needed", dryRun: true }
+      assert.strictEqual((yield* client.commands.skipAll({ payload: skipping })).count, 2)
+
+      const named = [first.number, third.number, 999_999]
+      const { text } = yield* request(`${url}/api/v1/commands?${named.map((number) => `number=${number}`).join("&")}`)
+      assert.deepStrictEqual(
+        (JSON.parse(text) as typeof listed).commands.map(({ number }) => number),
+        [first.number, third.number],
+      )
+      const skippedOne = yield* client.commands.skipAll({ payload: { filter: { number: fourth.number }, reason: "not needed" } })
+      assert.strictEqual(skippedOne.count, 1)
+      world.isBroken = false
+      assert.strictEqual((yield* client.commands.retryAll({ payload: { number: named } })).count, 2)
+      const { commands: left } = yield* failed(1)
+      assert.strictEqual(left[0]?.number, second.number)
+      const tooMany = yield* request(
+        `${url}/api/v1/commands/retry`,
+        json({ number: Array.from({ length: 1001 }, (_, index) => index + 1) }),
+      )
+      assert.strictEqual(tooMany.status, 400)
+    }),
+  )
+
+  it.live("keep the time of their first failure when a retry fails again", () =>
+    Effect.gen(function* () {
+      const { config } = tellers()
+      const { client } = yield* served({ config })
+      yield* client.instances.start({ params: { machine: "teller" }, payload: { id: "a" } })
+      yield* client.instances.send({ params: { machine: "teller", id: "a" }, headers: {}, payload: { _tag: "Tell", text: "a" } })
+      const group = (round: number | undefined) =>
+        Effect.repeat(client.commands.list({ query: { status: "failed" } }), {
+          until: ({ commands }) => commands[0] !== undefined && commands[0].round === round,
+          schedule: Schedule.spaced("20 millis"),
+        }).pipe(Effect.andThen(client.commands.groups({ query: {} })))
+      const [before] = (yield* group(undefined)).groups
+      yield* Effect.sleep("20 millis")
+      yield* client.commands.retryAll({ payload: {} })
+      const [after] = (yield* group(1)).groups
+      assert.strictEqual(after?.firstAt, before?.firstAt)
+      assert.isAbove(after?.lastAt ?? 0, before?.lastAt ?? 0)
     }),
   )
 

@@ -16,7 +16,7 @@ export interface AttemptError {
   readonly problem: string
 }
 
-/** How many of the latest errors are kept with a command. */
+/** How many errors are kept with a command: the first one, also after a retry by hand, and the latest. */
 export const keptErrors = 5
 
 /** A command as it is stored. */
@@ -46,7 +46,7 @@ export interface StoredCommand {
   readonly claimedUntil: number | undefined
   /** Why it failed last or was skipped, or why the instance refused the event that reports its result. */
   readonly problem: string | undefined
-  /** The errors of its latest executions, oldest first, at most {@link keptErrors}. */
+  /** The errors of its first and its latest executions, oldest first, at most {@link keptErrors}. */
   readonly errors: ReadonlyArray<AttemptError>
   readonly enqueuedAt: number
   readonly finishedAt: number | undefined

@@ -68,7 +68,8 @@ const end = (state: MemoryState, command: MemoryCommand, status: MemoryCommand["
 }
 
 const keepError = (command: MemoryCommand, problem: string, now: number) => {
-  command.errors = [...command.errors, { attempt: command.attempts, at: now, problem }].slice(-keptErrors)
+  const kept = command.errors.length < keptErrors ? command.errors : command.errors.toSpliced(1, 1)
+  command.errors = [...kept, { attempt: command.attempts, at: now, problem }]
 }
 
 const putBack = (command: MemoryCommand, delayMillis: number, now: number) => {

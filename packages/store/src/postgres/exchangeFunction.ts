@@ -68,7 +68,7 @@ begin
           claimed_by = case when g.status = 'pending' then null else c.claimed_by end,
           finished_at = case when g.status = 'pending' then null else moment end,
           errors = case when g.problem is null or g.status in ('completed', 'skipped') then c.errors else (
-            case when jsonb_array_length(c.errors::jsonb) >= ${keptErrors} then c.errors::jsonb - 0 else coalesce(c.errors::jsonb, '[]') end
+            case when jsonb_array_length(c.errors::jsonb) >= ${keptErrors} then c.errors::jsonb - 1 else coalesce(c.errors::jsonb, '[]') end
             || jsonb_build_array(jsonb_build_object('attempt', c.attempts, 'at', moment, 'problem', g.problem))
           )::text end
         from given g

@@ -22,7 +22,7 @@ export const findCommands = `
 
 /**
  * Rows: number, claim, status, problem, delay, attempts to take back. Parameters: the time, three times; the rows; the worker. The
- * latest errors are kept as JSON.
+ * first error and the latest ones are kept as JSON.
  */
 export const finishCommands = `
   update detent_commands as c
@@ -33,7 +33,7 @@ export const finishCommands = `
     claimed_by = case when f.value ->> 2 = 'pending' then null else c.claimed_by end,
     finished_at = case when f.value ->> 2 = 'pending' then null else ? end,
     errors = case when f.value ->> 3 is null or f.value ->> 2 in ('completed', 'skipped') then c.errors else json_insert(
-      case when json_array_length(c.errors) >= ${keptErrors} then json_remove(c.errors, '$[0]') else coalesce(c.errors, '[]') end,
+      case when json_array_length(c.errors) >= ${keptErrors} then json_remove(c.errors, '$[1]') else coalesce(c.errors, '[]') end,
       '$[#]', json_object('attempt', c.attempts, 'at', ?, 'problem', f.value ->> 3)) end
   from json_each(?) as f
   where c.id = f.value ->> 0 and c.claims = f.value ->> 1 and c.claimed_by = ? and c.status = 'processing'

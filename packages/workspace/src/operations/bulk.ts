@@ -14,7 +14,7 @@ import { CurrentAttempt } from "../RequestKeys.ts"
 import { bulkMachine } from "../Systems.ts"
 import { findMachine } from "./find.ts"
 import { condition, type InstanceConditions } from "./instanceList.ts"
-import { send } from "./instances.ts"
+import { preview, send } from "./instances.ts"
 
 /** Instances that are examined together. */
 const pageSize = 500
@@ -29,6 +29,9 @@ const keptProblems = 20
 const mostCounted = 100_000
 
 const sampleSize = 10
+
+/** Instances on which a dry run decides the event. */
+const mostPreviewed = 1000
 
 const conditions = {
   machine: Schema.String,
@@ -60,6 +63,8 @@ const job = {
   /** The name of the event. */
   event: Schema.String,
   fields: State.sensitive(Schema.Record(Schema.String, Schema.Json)),
+  /** Why it is sent. */
+  reason: Schema.optionalKey(Schema.String),
   ...progress,
 }
 
@@ -70,6 +75,7 @@ const E = Event({ Progressed: progress, Finish: {}, Cancel: {} })
 interface BulkInput {
   readonly filter: BulkConditions
   readonly event: { readonly _tag: string } & { readonly [name: string]: Schema.Json }
+  readonly reason?: string
 }
 
 type Counts = Schema.Struct.Type<typeof progress>
@@ -79,8 +85,8 @@ export const BulkSend = Machine.make({
   name: bulkMachine,
   state: S,
   event: E,
-  initial: ({ filter, event: { _tag, ...fields } }: BulkInput) =>
-    S.Sending({ filter, event: _tag, fields, sent: 0, refused: 0, problems: [] }),
+  initial: ({ filter, event: { _tag, ...fields }, reason }: BulkInput) =>
+    S.Sending({ filter, event: _tag, fields, ...optional({ reason }), sent: 0, refused: 0, problems: [] }),
 })
   .on(S.Sending, E.Progressed, S.Sending, ({ state, event: { _tag, ...counts } }) => S.Sending({ ...state, ...counts }))
   .on(S.Sending, E.Finish, S.Done)
@@ -133,8 +139,22 @@ const sendOne = (jobId: string, { machine, id }: InstanceRecord, event: { readon
 export interface BulkRequest {
   readonly filter: BulkConditions
   readonly event: BulkInput["event"]
-  /** Only counts the instances. */
+  /** Why it is sent: the job keeps it. */
+  readonly reason?: string | undefined
+  /** Only counts the instances, and decides the event on the first of them. */
   readonly dryRun?: boolean | undefined
+}
+
+/** What the event would do to instances in one state. */
+export interface CohortOutcome {
+  readonly from: string
+  /** The state that they would be in; absent where they would refuse the event. */
+  readonly to?: string
+  /** Why they would refuse the event. */
+  readonly problem?: string
+  readonly count: number
+  /** One of them. */
+  readonly example: string
 }
 
 export interface BulkAnswer {
@@ -144,21 +164,28 @@ export interface BulkAnswer {
   readonly atLeast?: true
   /** The first matching ids. */
   readonly sample: ReadonlyArray<string>
+  /** For a dry run: what the event would do, to how many; most frequent first. */
+  readonly outcomes?: ReadonlyArray<CohortOutcome>
+  /** On how many instances the event was decided, where it is not all of them. */
+  readonly previewed?: number
   /** The instance that sends the event; absent for a dry run. */
   readonly job?: { readonly machine: string; readonly id: string }
 }
 
 /** Starts a job, or counts the instances it would send to. The event is checked against its schema first. */
-export const bulk = ({ filter, event, dryRun = false }: BulkRequest) =>
+export const bulk = ({ filter, event, reason, dryRun = false }: BulkRequest) =>
   Effect.gen(function* () {
     const { json } = yield* findMachine(filter.machine)
     yield* Effect.fromResult(json.readEvent("", event))
     const { before, isRepeated } = yield* CurrentAttempt
     const id = yield* before(newId)
-    const counted = yield* countMatching(filter)
-    if (dryRun) return counted satisfies BulkAnswer
+    const { cohort, ...counted } = yield* countMatching(filter)
+    if (dryRun) {
+      const outcomes = yield* outcomesOf(cohort, event)
+      return { ...counted, outcomes, ...(cohort.length < counted.count ? { previewed: cohort.length } : {}) } satisfies BulkAnswer
+    }
     const engine = yield* Engine
-    yield* Effect.catchTag(engine.start(BulkSend, id, { filter, event }), "ActorExists", (error) =>
+    yield* Effect.catchTag(engine.start(BulkSend, id, { filter, event, ...optional({ reason }) }), "ActorExists", (error) =>
       isRepeated ? Effect.void : Effect.fail(error),
     )
     return { ...counted, job: { machine: BulkSend.name, id } } satisfies BulkAnswer
@@ -172,16 +199,40 @@ const newId = Effect.map(
 const countMatching = (filter: InstanceConditions & { readonly machine: string }) =>
   Effect.gen(function* () {
     let [count, looked] = [0, 0]
-    const sample: Array<string> = []
+    const cohort: Array<InstanceRecord> = []
     for (let after: string | undefined; ; ) {
       const page = yield* matching(filter as BulkConditions, after)
       count += page.found.length
       looked += page.looked
-      sample.push(...page.found.slice(0, sampleSize - sample.length).map(({ id }) => id))
-      if (page.last === undefined) return { count, sample }
-      if (looked >= mostCounted) return { count, sample, atLeast: true as const }
+      cohort.push(...page.found.slice(0, mostPreviewed - cohort.length))
+      const sample = cohort.slice(0, sampleSize).map(({ id }) => id)
+      if (page.last === undefined) return { count, sample, cohort }
+      if (looked >= mostCounted) return { count, sample, cohort, atLeast: true as const }
       after = page.last
     }
+  })
+
+/** Decides the event on each instance, and counts the states that they would be in. Nothing is stored. */
+const outcomesOf = (cohort: ReadonlyArray<InstanceRecord>, event: { readonly _tag: string }) =>
+  Effect.gen(function* () {
+    const decided = yield* Effect.forEach(
+      cohort,
+      ({ machine, id, tag }) =>
+        Effect.match(preview({ machine, id }, event), {
+          onSuccess: ({ from, state }): Omit<CohortOutcome, "count"> => ({ from, to: state._tag, example: id }),
+          // The parts that differ between instances, such as ids, are left out.
+          onFailure: ({ message }): Omit<CohortOutcome, "count"> => ({
+            from: tag,
+            problem: message.replaceAll(`${machine}/${id}`, machine).replaceAll(id, "ID").slice(0, 300),
+            example: id,
+          }),
+        }),
+      { concurrency },
+    )
+    const groups = Map.groupBy(decided, ({ from, to, problem }) => JSON.stringify([from, to, problem]))
+    return [...groups.values()]
+      .flatMap((same) => (same[0] === undefined ? [] : [{ ...same[0], count: same.length }]))
+      .sort((one, other) => other.count - one.count)
   })
 
 /** Resumes the jobs of earlier processes, and lets this process start new ones. */

@@ -1,15 +1,5 @@
 /** Operations on commands, queues and dead timers. Sensitive parameters are hidden. */
-import {
-  type CommandCount,
-  type CommandFilter,
-  Commands,
-  DeadLetters,
-  Journal,
-  type QueueSettings,
-  Queues,
-  type StoredCommand,
-  Timers,
-} from "@detent/durable"
+import { type CommandCount, Commands, DeadLetters, Journal, type QueueSettings, Queues, type StoredCommand, Timers } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -17,7 +7,7 @@ import { CommandNotFailed, CommandNotFound, TimerNotFound } from "../errors.ts"
 import { Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { CurrentAttempt, changeOnce } from "../RequestKeys.ts"
-import { eachMatching, fingerprintOf, groups as groupsOf } from "./commandGroups.ts"
+import { type CommandQuery, eachMatching, fingerprintOf, groups as groupsOf, isCompared } from "./commandGroups.ts"
 
 export const commandView = ({ instance, worker, problem, finishedAt, ...command }: StoredCommand) => ({
   number: command.number,
@@ -61,15 +51,12 @@ const viewOf = (command: StoredCommand) => Effect.map(withParameters([command]),
 const find = (key: string) =>
   Effect.flatMap(DeadLetters.get(key), Option.match({ onNone: () => Effect.fail(new CommandNotFound({ key })), onSome: Effect.succeed }))
 
-/** `fingerprint` narrows the filter to one cause. It is not stored: each command is compared. */
-export type CommandQuery = CommandFilter & { readonly fingerprint?: string | undefined }
-
 /** Commands in the order they were enqueued. `scanned`: the page ended early, after examining this many commands. */
 export const list = (query: CommandQuery, limit: number, after: number | undefined) =>
   Effect.gen(function* () {
     const most = Math.min(1000, Math.max(1, limit))
-    if (query.fingerprint === undefined) {
-      const { fingerprint: _, ...filter } = query
+    if (!isCompared(query)) {
+      const { fingerprint: _, number: __, ...filter } = query
       const page = yield* Effect.flatMap(Commands, (commands) => commands.list(filter, most, after))
       return { commands: yield* withParameters(page.commands), ...optional({ next: page.next }) }
     }
@@ -79,7 +66,7 @@ export const list = (query: CommandQuery, limit: number, after: number | undefin
   })
 
 /** Commands with a status, grouped by cause. Default status: `failed`. */
-export const groups = ({ status = "failed", ...filter }: CommandFilter) => groupsOf({ ...filter, status })
+export const groups = ({ status = "failed", ...filter }: CommandQuery) => groupsOf({ ...filter, status })
 
 export const get = (key: string) => Effect.flatMap(find(key), viewOf)
 
@@ -140,13 +127,13 @@ export interface RetryAllOptions {
 export const retryAll = (filter: RetryFilter, { dryRun, force = false }: RetryAllOptions) =>
   Effect.gen(function* () {
     const { before, eventId, isRepeated } = yield* CurrentAttempt
-    const { fingerprint, ...stored } = filter
+    const { fingerprint: _, number: __, ...stored } = filter
     const plan = yield* retryPlan(filter)
     const refused = force ? 0 : plan.refused.length
     const answer = (count: number) => ({ count, dryRun, ...(refused === 0 ? {} : { refused }) })
     const chosen = force ? [...plan.accepted, ...plan.refused.map(({ command }) => command)] : plan.accepted
     if (dryRun) return answer(chosen.length)
-    const isOneStatement = fingerprint === undefined && !isRepeated
+    const isOneStatement = !isCompared(filter) && !isRepeated
     if (isOneStatement && eventId === undefined) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
     const first = yield* before(
       Effect.gen(function* () {
@@ -162,9 +149,11 @@ export const retryAll = (filter: RetryFilter, { dryRun, force = false }: RetryAl
   })
 
 /** The failed commands that match: those that can be retried, and those whose instance would refuse the result. */
-const retryPlan = ({ fingerprint, ...filter }: RetryFilter) =>
+const retryPlan = ({ fingerprint, number, ...filter }: RetryFilter) =>
   Effect.map(DeadLetters.check(filter), ({ accepted, refused }) => {
-    const isMeant = (command: StoredCommand) => fingerprint === undefined || fingerprintOf(command) === fingerprint
+    const numbers = number === undefined ? undefined : new Set(typeof number === "number" ? [number] : number)
+    const isMeant = (command: StoredCommand) =>
+      numbers?.has(command.number) !== false && (fingerprint === undefined || fingerprintOf(command) === fingerprint)
     return { accepted: accepted.filter(isMeant), refused: refused.filter(({ command }) => isMeant(command)) }
   })
 

@@ -60,18 +60,23 @@ export const current = (namespace: Namespace) =>
     Option.match({ onNone: () => Effect.fail(new GraphNotFound({ namespace })), onSome: Effect.succeed }),
   )
 
-/** The version of a graph, and the batches that added to it. */
-export const describe = (version: GraphVersion) => ({
-  namespace: version.namespace,
-  version: version.version,
-  ...optional({ previous: Option.getOrUndefined(version.previous) }),
-  contributions: contributions(version),
-})
+/** How many triples a version has: the number of lines of its export. */
+export const countTriples = (version: GraphVersion) => Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => graph.countTriples(version))
+
+/** The version of a graph, its size, and the batches that added to it. */
+export const describe = (version: GraphVersion) =>
+  Effect.map(countTriples(version), (triples) => ({
+    namespace: version.namespace,
+    version: version.version,
+    ...optional({ previous: Option.getOrUndefined(version.previous) }),
+    triples,
+    contributions: contributions(version),
+  }))
 
 /** All graphs of the workspace, by name. */
 export const list = Effect.map(
-  Effect.flatMap(namespaces, (names) => Effect.forEach(names, current)),
-  (graphs) => ({ graphs: graphs.map(describe) }),
+  Effect.flatMap(namespaces, (names) => Effect.forEach(names, (name) => Effect.flatMap(current(name), describe))),
+  (graphs) => ({ graphs }),
 )
 
 /** The result of a SPARQL query. A refusal explains briefly what to correct. */
@@ -130,9 +135,6 @@ export const provenance = (version: GraphVersion, entity: string, { places = fal
     const found = places ? yield* facts.placesOf(items) : new Map<SourcedFact, ReadonlyArray<Place>>()
     return paged({ facts: items.map((fact) => provenanceOf(fact, found.get(fact))) }, next)
   })
-
-/** How many triples a version has: the number of lines of its export. */
-export const countTriples = (version: GraphVersion) => Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => graph.countTriples(version))
 
 export interface ReportQuery {
   /** Only documents that the graph shows as this batch extracted them. */

@@ -1,11 +1,11 @@
 import { CommandStatus } from "@detent/api/StoredCommand"
 import * as operations from "@detent/workspace/operations/commands"
-import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import { command } from "../../line/Command.ts"
 import { momentText } from "../../output/Moment.ts"
 import { Output } from "../../output/Output.ts"
 import { observing } from "../../workspace/Opening.ts"
+import { filterOf, filterOptions } from "./shared.ts"
 
 export default command(
   {
@@ -22,9 +22,7 @@ export default command(
         default: "failed",
         summary: "commands that have a problem and this status",
       },
-      { name: "queue", kind: "text", value: "NAME", summary: "only commands of this queue" },
-      { name: "slot", kind: "text", value: "NAME", summary: "only commands of this effect slot" },
-      { name: "machine", kind: "text", value: "NAME", summary: "only commands of instances of this machine" },
+      ...filterOptions,
     ],
     examples: [
       { line: "detent command groups", says: "each cause, with the number of its commands" },
@@ -34,8 +32,8 @@ export default command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const { status, queue, slot, machine } = input
-      const found = yield* operations.groups({ status, ...optional({ queue, slot, machine }) })
+      const { status } = input
+      const found = yield* operations.groups({ status, ...(yield* filterOf(input)) })
       yield* output.rows(
         found.groups,
         [

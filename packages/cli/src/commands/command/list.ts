@@ -6,7 +6,7 @@ import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../../Failure.ts"
 import { command } from "../../line/Command.ts"
-import { momentOf, momentText } from "../../output/Moment.ts"
+import { momentText } from "../../output/Moment.ts"
 import { Output } from "../../output/Output.ts"
 import { observing } from "../../workspace/Opening.ts"
 import { paging } from "../shared.ts"
@@ -36,13 +36,6 @@ export default command(
       },
       { name: "latest", kind: "flag", summary: "with --instance: the latest commands instead of the first" },
       { name: "before", kind: "integer", value: "N", minimum: 1, summary: "with --latest: only commands before command number N" },
-      {
-        name: "enqueued-after",
-        kind: "text",
-        value: "TIME",
-        summary: "only commands requested after this time, such as 2026-11-16T09:30:00Z",
-      },
-      { name: "enqueued-before", kind: "text", value: "TIME", summary: "only commands requested before this time" },
       ...paging,
     ],
     examples: [{ line: "detent command list --status failed", says: "the dead letters" }],
@@ -50,9 +43,7 @@ export default command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const enqueuedAfter = yield* momentOf("enqueued-after", input["enqueued-after"])
-      const enqueuedBefore = yield* momentOf("enqueued-before", input["enqueued-before"])
-      const filter = { ...(yield* filterOf(input)), ...optional({ status: input.status, enqueuedAfter, enqueuedBefore }) }
+      const filter = { ...(yield* filterOf(input)), ...optional({ status: input.status }) }
       const after = input.after === undefined ? undefined : Number(input.after)
       if (after !== undefined && !Number.isSafeInteger(after))
         return yield* new WrongUsage({
@@ -98,7 +89,7 @@ const latestPage = (
   { sequence, before, limit }: OfInstance,
 ) => instances.commands({ machine, id }, { sequence, before, limit })
 
-const notWithLatest = ["status", "queue", "slot", "machine", "fingerprint", "enqueued-after", "enqueued-before", "after"] as const
+const notWithLatest = ["status", "queue", "slot", "machine", "fingerprint", "number", "since", "until", "after"] as const
 
 const refuseWithLatest = (
   input: { readonly instance: string | undefined } & Readonly<Record<(typeof notWithLatest)[number], string | undefined>>,

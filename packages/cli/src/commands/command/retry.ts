@@ -25,7 +25,7 @@ export default command(
     examples: [
       { line: "detent command retry order/order-7/2/0", says: "one command, by its key" },
       { line: "detent command retry --slot sendMail --dry-run", says: "how many commands there are" },
-      { line: "detent command retry --fingerprint 3f9c2a71b0d4 --yes", says: "all commands of one cause" },
+      { line: "detent command retry --fingerprint 3f9c2a71b0d4 --since 1day --yes", says: "those of one cause, requested since yesterday" },
     ],
   },
   (input) =>

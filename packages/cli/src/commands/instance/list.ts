@@ -1,11 +1,11 @@
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import { command } from "../../line/Command.ts"
-import { momentOf, momentText } from "../../output/Moment.ts"
+import { momentText, rangeOf } from "../../output/Moment.ts"
 import { Output } from "../../output/Output.ts"
 import { cursorFrom, cursorText } from "../../workspace/Cursor.ts"
 import { observing } from "../../workspace/Opening.ts"
-import { paging } from "../shared.ts"
+import { paging, range } from "../shared.ts"
 import { statusLooks, statusText } from "./shared.ts"
 
 export default command(
@@ -31,19 +31,13 @@ export default command(
         choices: ["running", "final", "stopped", "held", "failed"],
         summary: "only instances with this status; failed: ended in a final state of failure, which final includes",
       },
-      {
-        name: "updated-after",
-        kind: "text",
-        value: "TIME",
-        summary: "only instances changed after this time, such as 2026-11-16T09:30:00Z",
-      },
-      { name: "updated-before", kind: "text", value: "TIME", summary: "only instances changed before this time" },
+      ...range("changed"),
       ...paging,
     ],
     examples: [
       { line: "detent instance list --machine order --state Paid", says: "orders that are paid" },
       { line: "detent instance list --status held", says: "instances that wait for a repair" },
-      { line: "detent instance list --order newest --limit 10", says: "the latest changes" },
+      { line: "detent instance list --order newest --since 1h", says: "what has changed in the last hour" },
       { line: "detent instance list --search order-7", says: "instances whose id begins with order-7" },
     ],
   },
@@ -53,8 +47,7 @@ export default command(
       const { machine, state, status, order, search, limit } = input
       const { after } = yield* cursorFrom(input.after)
       if (machine !== undefined) yield* instances.checkState(machine, state)
-      const updatedAfter = yield* momentOf("updated-after", input["updated-after"])
-      const updatedBefore = yield* momentOf("updated-before", input["updated-before"])
+      const { since: updatedAfter, until: updatedBefore } = yield* rangeOf(input)
       const page = yield* instances.list({ machine, state, status, order, search, updatedAfter, updatedBefore, limit, after })
       yield* output.rows(
         page.instances,

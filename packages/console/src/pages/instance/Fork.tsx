@@ -59,7 +59,7 @@ export const Fork = ({ machine, id, at, onClose, onDone }: ForkProps) => {
         )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <ActButton type="submit" look="primary" icon="fork" disabled={isBusy}>
+          <ActButton type="submit" look="primary" icon="fork" isBusy={isBusy}>
             Fork
           </ActButton>
         </div>

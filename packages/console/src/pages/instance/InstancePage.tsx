@@ -160,7 +160,7 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
       )}
       {status === "held" ? <Repair view={view} /> : null}
       <div className="grid gap-4 xl:grid-cols-2">
-        <Panel title="Current state" aside={<Legend />}>
+        <Panel title={isNow ? "Current state" : `State after step ${countText(at)}`} aside={<Legend />}>
           <MachineDiagram
             machine={machine}
             here={way.here}

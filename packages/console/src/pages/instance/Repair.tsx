@@ -100,7 +100,8 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
             <ActButton type="submit">Try</ActButton>
             <ActButton
               look="primary"
-              disabled={tried?.good !== true || isBusy}
+              disabled={tried?.good !== true}
+              isBusy={isBusy}
               title="Try it first."
               onClick={({ currentTarget }) => {
                 if (currentTarget.form?.reportValidity() === true) once(repair)

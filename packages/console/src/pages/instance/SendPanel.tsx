@@ -153,7 +153,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
         >
           Preview
         </ActButton>
-        <ActButton type="submit" look="primary" icon="send" disabled={isBusy}>
+        <ActButton type="submit" look="primary" icon="send" isBusy={isBusy}>
           Send {event.event}
         </ActButton>
         <span className="ml-auto flex items-center text-xs text-muted">

@@ -32,7 +32,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
     [before, state],
   )
   // A pruned journal starts after the snapshot.
-  const isUnknown = before === undefined && (at === 1 ? first.error !== null : entry.data !== undefined)
+  const isUnknown = before === undefined && (at === 1 ? first.error !== null : entry.data !== undefined || entry.error !== null)
   return (
     <div className="grid gap-4">
       {at === 0 ? (

@@ -129,7 +129,7 @@ const timers = (schema: string) => [
  *   Ended commands take twice the space for it, until they are purged.
  * - `claims` grows with every claim: a worker with an earlier claim can no longer finish the command.
  * - A command that failed for good and that an operator retries begins a new `round`; its instance accepts the event that follows once per
- *   round. `errors`: those of its latest executions, as JSON.
+ *   round. `errors`: those of its first and latest executions, as JSON.
  * - Ended commands are found by a BRIN index: it costs next to nothing to keep, and old ones lie together.
  */
 const commands = (schema: string) => [

@@ -131,7 +131,7 @@ const timers = [
  * A command `waits` until it is due, because it was delayed or will be retried. One partial index has the commands that can be claimed or
  * are claimed, in the order of claims; claiming changes no indexed column. `claims` grows with every claim: a worker with an earlier claim
  * can no longer finish the command. A command that failed for good and that an operator retries begins a new `round`; its instance accepts
- * the event that follows once per round. `errors`: those of its latest executions, as JSON.
+ * the event that follows once per round. `errors`: those of its first and latest executions, as JSON.
  */
 const commands = [
   `create table detent_commands (
