@@ -132,10 +132,20 @@ describe("acting in the console", unless(noBrowser), () => {
       yield* tab.run((page) => page.getByLabel("note").fill("from the old version"))
       yield* tab.run((page) => page.getByRole("button", { name: "Try", exact: true }).click())
       yield* tab.shows("With this event the instance replays")
+      yield* tab.run((page) => page.getByLabel("Reason").fill("the note came later"))
       yield* tab.run((page) => page.getByRole("button", { name: "Repair", exact: true }).click())
       yield* tab.shows("is repaired")
       const view = yield* client.instances.get({ params })
       assert.deepStrictEqual([view.status, view.state["count"]], ["running", 7])
+      // The journal has the original event, and who replaced it, when and why.
+      yield* tab.shows("by the console: the note came later")
+      yield* tab.shows("Original event")
+      const { entries } = yield* client.instances.history({ params, query: {} })
+      assert.deepInclude(entries[0]?.replaced?.[0], {
+        by: "the console",
+        reason: "the note came later",
+        event: { _tag: "Add", by: 7 },
+      })
     }),
   )
 

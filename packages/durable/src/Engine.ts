@@ -45,7 +45,7 @@ import { processName } from "./nodes/ProcessName.ts"
 import { type CheckReport, checkAll } from "./operate/DeployCheck.ts"
 import { forkInstance } from "./operate/Fork.ts"
 import { HeldCheck, type HeldReport } from "./operate/HeldCheck.ts"
-import { repairInstance } from "./operate/Repair.ts"
+import { type RepairOptions, repairInstance } from "./operate/Repair.ts"
 import { openRunning, releaseHeld } from "./operate/Resume.ts"
 import { type PurgeOptions, purgeEnded, startRetention } from "./operate/Retention.ts"
 import { type StartEntry, type Started, startAll } from "./operate/StartMany.ts"
@@ -144,14 +144,14 @@ export interface EngineService {
   /**
    * Replaces the journaled event that holds an instance, if the instance then replays. Otherwise the journal stays as it is. Where
    * a later event cannot be decoded either, the event is replaced, and the error names the one to repair next. As a dry run it
-   * changes nothing, and fails as the repair would.
+   * changes nothing, and fails as the repair would. The original event stays in the journal, with who replaced it, when and why.
    */
   repair<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,
     sequence: number,
     event: NoInfer<E>,
-    options?: { readonly dryRun?: boolean },
+    options?: RepairOptions,
   ): Effect.Effect<Instance<S, E>, ReadError | InvalidEvent | RepairRefused, R>
   /** The registered machines, in the order of registration. */
   readonly machines: Effect.Effect<ReadonlyArray<KnownMachine>>
@@ -401,7 +401,7 @@ const makeService = (
     check: (machine, options) => checkAll(journal, machine, options?.upcasters),
     repair: (machine, id, sequence, event, options) =>
       outside("repair", machine, id, (registered) =>
-        Effect.as(repairInstance(engine, registered, id, sequence, event, options?.dryRun === true), handle(registered, id)),
+        Effect.as(repairInstance(engine, registered, id, sequence, event, options), handle(registered, id)),
       ),
     machines: Effect.sync(() => registry.all.map(({ definition }) => definition as KnownMachine)),
     machine: (name) => Option.map(Option.fromNullishOr(registry.get(name)), ({ definition }) => definition as KnownMachine),

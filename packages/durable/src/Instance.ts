@@ -13,6 +13,7 @@ import type { InstanceStatus } from "@detent/store"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { InstanceNotFound, PreviewRefused, SequenceNotReached } from "./errors.ts"
+import type { ReplacedEvent } from "./machine/Codec.ts"
 
 /** Options of one send. */
 export interface SendOptions {
@@ -56,6 +57,8 @@ export interface HistoryEntry<out S, out E> {
   readonly requests: ReadonlyArray<string>
   /** Delayed events that were set; or cancelled, where `due` is undefined. */
   readonly delays?: ReadonlyArray<{ readonly name: string; readonly due: number | undefined; readonly event: E | undefined }>
+  /** The events that repairs have replaced by this one, oldest first: who did it, when and why, and the body that was stored. */
+  readonly replaced?: ReadonlyArray<ReplacedEvent>
 }
 
 /** Which part of a history to read. */

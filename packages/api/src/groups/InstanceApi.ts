@@ -73,6 +73,16 @@ export const Cause = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("sender"), id: Schema.optionalKey(Schema.String) }),
 ]).annotate({ identifier: "Cause" })
 
+/** An event that a repair has replaced. */
+const ReplacedEvent = Schema.Struct({
+  at: Millis,
+  /** Who replaced it. */
+  by: Schema.optionalKey(Schema.String),
+  reason: Schema.optionalKey(Schema.String),
+  /** The event as it was stored; null where what was stored is no event. Absent where the fields of events are left out. */
+  event: Schema.optionalKey(Schema.Json),
+}).annotate({ identifier: "ReplacedEvent" })
+
 export const HistoryEntry = Schema.Struct({
   sequence: Schema.Int,
   at: Millis,
@@ -93,6 +103,8 @@ export const HistoryEntry = Schema.Struct({
   delays: Schema.optionalKey(
     Schema.Array(Schema.Struct({ name: Schema.String, due: Schema.optionalKey(Millis), event: Schema.optionalKey(Tagged) })),
   ),
+  /** The events that repairs have replaced by this one, oldest first. */
+  replaced: Schema.optionalKey(Schema.Array(ReplacedEvent)),
 }).annotate({ identifier: "HistoryEntry" })
 
 export const LegalEvent = Schema.Struct({
@@ -151,6 +163,8 @@ export const RepairInstance = Schema.Struct({
   /** The number of the event to replace. */
   sequence: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
   event: Tagged,
+  /** Why the event is replaced: kept in the journal, with the original event. */
+  reason: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1000))),
   /** Only checks whether the instance would then replay. Default: false. */
   dryRun: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "RepairInstance" })

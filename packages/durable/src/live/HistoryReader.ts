@@ -140,7 +140,17 @@ export class HistoryReader {
 /** The id of a removed instance may be used again, and events may be rewritten: states from before do not count any more. */
 const lifeName = (record: InstanceRecord): string => `${instanceName(record)}\u0000${record.startedAt}\u0000${record.revision ?? 0}`
 
-const entryOf = ({ record, event, from, state, outcome, through, requests, delays }: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({
+const entryOf = ({
+  record,
+  event,
+  from,
+  state,
+  outcome,
+  through,
+  requests,
+  delays,
+  replaced,
+}: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({
   sequence: record.sequence,
   at: record.at,
   event,
@@ -151,4 +161,5 @@ const entryOf = ({ record, event, from, state, outcome, through, requests, delay
   through,
   requests,
   ...(delays.length === 0 ? {} : { delays }),
+  ...(replaced === undefined ? {} : { replaced }),
 })

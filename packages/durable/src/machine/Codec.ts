@@ -43,6 +43,19 @@ export interface EventBody {
   readonly fired?: string | undefined
   /** All events that the decision and its hooks raised. Set only where hooks raised some: a replay does not run hooks. */
   readonly raised?: ReadonlyArray<Tagged> | undefined
+  /** The events that repairs have replaced by this one, oldest first. */
+  readonly replaced?: ReadonlyArray<ReplacedEvent> | undefined
+}
+
+/** An event that a repair has replaced, as the journal keeps it inside the event in its place. */
+export interface ReplacedEvent {
+  /** When it was replaced. */
+  readonly at: number
+  /** Who replaced it. */
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+  /** The body that was stored: an object, or text that is no JSON. */
+  readonly body: unknown
 }
 
 /** A delayed event as it is stored. */
@@ -90,6 +103,7 @@ interface StoredBody {
   readonly d?: ReadonlyArray<StoredDelay>
   readonly t?: string
   readonly r?: ReadonlyArray<unknown>
+  readonly o?: ReadonlyArray<ReplacedEvent>
 }
 
 /** The state in which each group was last left, as JSON, by the name of the group. */
@@ -110,6 +124,8 @@ interface StoredSettled {
 const notDelayed = {}
 
 const notRaised = {}
+
+const notReplaced = {}
 
 /** Replaces a raised event that could not be encoded. No machine has an event of this name, so it is refused when it is handled. */
 const unfit: Tagged = { _tag: "(unfit)" }
@@ -198,7 +214,7 @@ export class Codec {
     return stored
   }
 
-  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure, delays, fired, raised }: EventBody): Json {
+  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure, delays, fired, raised, replaced }: EventBody): Json {
     const isBare =
       guardAnswers.length === 0 &&
       settled === undefined &&
@@ -206,7 +222,8 @@ export class Codec {
       failure === undefined &&
       delays === undefined &&
       fired === undefined &&
-      raised === undefined
+      raised === undefined &&
+      replaced === undefined
     if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
     if (isBare) return JSON.stringify({ v: this.#version, e: encoded } satisfies StoredBody)
@@ -220,6 +237,7 @@ export class Codec {
       ...(delays === undefined ? {} : { d: delays.map((delay) => this.#encodeDelay(delay)) }),
       ...(fired === undefined ? {} : { t: fired }),
       ...(raised === undefined ? {} : { r: this.encodeRaised(raised) }),
+      ...(replaced === undefined ? {} : { o: replaced }),
     }
     return JSON.stringify(stored)
   }
@@ -248,6 +266,19 @@ export class Codec {
       failure: failureIn(stored),
       ...this.#delaysOf(stored, stored.v),
       ...(stored.r === undefined ? notRaised : { raised: this.decodeRaised(stored.r, stored.v) }),
+      ...(stored.o === undefined ? notReplaced : { replaced: stored.o }),
+    }
+  }
+
+  /** The events that were replaced in the place of a stored body, and the body itself as the last of them. */
+  replacing(body: Json, { at, by, reason }: Omit<ReplacedEvent, "body">): ReadonlyArray<ReplacedEvent> {
+    const replaced = { at, ...(by === undefined ? {} : { by }), ...(reason === undefined ? {} : { reason }) }
+    try {
+      const { o = [], ...stored } = parse(body, "event") as Partial<StoredBody>
+      return [...o, { ...replaced, body: stored }]
+    } catch (error) {
+      if (error instanceof Undecodable) return [{ ...replaced, body }]
+      throw error
     }
   }
 

@@ -7,7 +7,7 @@ import { type Compiled, type Node, replay, type Tagged } from "@detent/machine/i
 import type { EventRecord, InstanceKey, JournalService, OpenedInstance } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import type { Codec, EventBody, StoredDelay, StoredMemory } from "./Codec.ts"
+import type { Codec, EventBody, ReplacedEvent, StoredDelay, StoredMemory } from "./Codec.ts"
 import { type DelayedChange, type DelayedEvent, delayedAfter, delayedAtStart } from "./DelayedEvents.ts"
 import { entriesAfter, entriesRead, type GroupEntries, noEntries } from "./GroupEntries.ts"
 import { decodePrevious, previousText, type StoredPrevious } from "./PreviousState.ts"
@@ -63,6 +63,8 @@ export interface ReplayedEvent {
   readonly requests: ReadonlyArray<string>
   /** Delayed events that were set and cancelled. */
   readonly delays: ReadonlyArray<DelayedChange>
+  /** The events that repairs have replaced by this one, oldest first. */
+  readonly replaced: ReadonlyArray<ReplacedEvent> | undefined
 }
 
 interface Machinery {
@@ -122,6 +124,7 @@ export const recover = (
           through: replayed.through,
           requests: replayed.requests,
           delays: replayed.body.delays ?? none,
+          replaced: replayed.body.replaced,
         })
         state = replayed.state
         stopped = replayed.stopped

@@ -1,5 +1,5 @@
 /**
- * Replaces the event that holds an instance, and only that one. The replacement is tried first: the journal is changed only
+ * Replaces the event that holds an instance, and only that one. The journal keeps the original inside its replacement. The replacement is tried first: the journal is changed only
  * if the instance then replays, or fails at a later event that cannot be decoded, which is another fault and the next to repair.
  *
  * Another node may have the instance in memory, with a definition that fits the replaced event. The replacement changes the revision of
@@ -13,8 +13,17 @@ import * as Option from "effect/Option"
 import type { EngineParts } from "../engine/EngineParts.ts"
 import { InstanceNotFound, noInstance, RepairRefused } from "../errors.ts"
 import type { OpenError } from "../live/InstanceTable.ts"
+import type { ReplacedEvent } from "../machine/Codec.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import { readEvent, recover } from "../machine/Replay.ts"
+
+export interface RepairOptions {
+  /** Only checks whether the instance would then replay. */
+  readonly dryRun?: boolean
+  /** Who repairs it, and why: kept in the journal, with the event that is replaced. */
+  readonly by?: string
+  readonly reason?: string
+}
 
 export type RepairError = OpenError | InvalidEvent | RepairRefused
 
@@ -24,9 +33,10 @@ export const repairInstance = (
   id: string,
   sequence: number,
   event: unknown,
-  isDryRun: boolean,
+  options: RepairOptions = {},
 ): Effect.Effect<void, RepairError> =>
   Effect.gen(function* () {
+    const { dryRun: isDryRun = false, by, reason } = options
     const key = { machine: registered.name, id }
     const missing = noInstance(key)
     if (missing !== undefined) return yield* Effect.fail(missing)
@@ -44,7 +54,9 @@ export const repairInstance = (
     if (failure._tag !== "EventReplayError" || failure instanceof NewerVersion) return yield* Effect.fail(failure)
     if (failure.sequence !== sequence) return yield* refuse(`is held at ${placeOf(failure)}, not by event ${sequence}: ${failure.problem}`)
     const { _tag: tag } = event as Tagged
-    const repaired = { ...stored, tag, body: yield* bodyOf(engine.journal, registered, opened, stored, event as Tagged) }
+    const at = Math.floor(yield* registered.environment.clock.currentTimeMillis)
+    const replaced = registered.codec.replacing(stored.body, { at, by, reason })
+    const repaired = { ...stored, tag, body: yield* bodyOf(engine.journal, registered, opened, stored, event as Tagged, replaced) }
     const still = yield* heldWith(engine.journal, registered, opened, repaired)
     if (still !== undefined) {
       return yield* refuse(`would still be held at sequence ${still.sequence} with ${tag} as event ${sequence}: ${still.problem}`)
@@ -54,7 +66,7 @@ export const repairInstance = (
     if (!(yield* engine.journal.rewrite({ ...key, sequence: reached }, repaired, stored.body))) {
       // Another node has added events since: the replacement is tried with these.
       const now = yield* eventAt(engine.journal, key, sequence)
-      if (now?.body === stored.body) return yield* repairInstance(engine, registered, id, sequence, event, isDryRun)
+      if (now?.body === stored.body) return yield* repairInstance(engine, registered, id, sequence, event, options)
       return yield* refuse(`was repaired by another process meanwhile: event ${sequence} is no longer the one that held it; read it again`)
     }
     engine.follower.changedForeign(key)
@@ -72,6 +84,7 @@ const bodyOf = (
   opened: OpenedInstance,
   { sequence, at, body }: EventRecord,
   event: Tagged,
+  replaced: ReadonlyArray<ReplacedEvent>,
 ) =>
   Effect.map(recover(registered, journal, opened, sequence - 1), ({ state }) => {
     const decision = replay(registered.compiled, state, event, at, { guardAnswers: [], inlineGuards: true })
@@ -84,6 +97,7 @@ const bodyOf = (
       settled: undefined,
       answer: undefined,
       ...registered.codec.decodeDelays(body),
+      replaced,
     })
   })
 

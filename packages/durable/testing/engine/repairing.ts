@@ -59,6 +59,34 @@ export const repairing = ({ describe, test }: Kit) =>
         ])
       }))
 
+    test("77 a repair keeps the original event in the journal, with who replaced it, when and why, also through the next repair", (rig) =>
+      Effect.gen(function* () {
+        const old = yield* rig.open()
+        const paid = yield* old.engine.start(whole, "o")
+        for (const event of [E.Put({ price: 5 }), E.Pay()]) yield* paid.send(event)
+        yield* old.close
+        const { engine, close } = yield* rig.open()
+        const [, original] = yield* rig.events(key)
+        const order = yield* engine.repair(strict, "o", 2, E.Put({ price: 10 }), { by: "ada", reason: "paid by hand" })
+        const [first, second] = yield* order.historyPage()
+        expect(first).not.toHaveProperty("replaced")
+        expect(second?.event).toEqual(E.Put({ price: 10 }))
+        expect(second?.replaced).toEqual([
+          { at: expect.any(Number), by: "ada", reason: "paid by hand", body: JSON.parse(original?.body ?? "") },
+        ])
+        yield* close
+        const later = (yield* rig.open()).engine
+        const again = yield* later.repair(limited(7), "o", 2, E.Put({ price: 7 }))
+        expect((yield* again.state).total).toBe(12)
+        const [, repaired] = yield* again.historyPage()
+        expect(repaired?.replaced?.map(({ by, body }) => [by, (body as { readonly e: unknown }).e])).toEqual([
+          ["ada", { _tag: "Pay" }],
+          [undefined, { _tag: "Put", price: 10 }],
+        ])
+        const fork = yield* later.fork(limited(7), "o", 2, "copy")
+        expect((yield* fork.historyPage())[1]?.replaced).toHaveLength(2)
+      }))
+
     test("77 a repair can be tried first, and changes nothing then", (rig) =>
       Effect.gen(function* () {
         const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])

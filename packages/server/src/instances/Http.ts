@@ -16,6 +16,7 @@ import {
 import { Forbidden, kind } from "@detent/api/Problem"
 import { bulk } from "@detent/workspace/operations/bulk"
 import * as instances from "@detent/workspace/operations/instances"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -75,9 +76,9 @@ export const instanceHandlers = HttpApiBuilder.group(
       .handle("repair", (input) => {
         const {
           params,
-          payload: { sequence, event, dryRun: isDryRun = false },
+          payload: { sequence, event, reason, dryRun: isDryRun = false },
         } = input
-        const repairing = instances.repair(params, sequence, event, { dryRun: isDryRun })
+        const repairing = instances.repair(params, sequence, event, { dryRun: isDryRun, ...optional({ reason }) })
         return Effect.andThen(repairKeys(input.request), isDryRun ? operating(repairing) : changing(input, repairing))
       })
       .handle("fork", (input) => {

@@ -6,6 +6,7 @@
 import { IdempotencyKey } from "@detent/api/Headers"
 import type { BadRequest } from "@detent/api/Problem"
 import type { QueryParameter } from "@detent/api/QueryParameter"
+import { CurrentActor } from "@detent/workspace/CurrentActor"
 import { changeOnce } from "@detent/workspace/RequestKeys"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
@@ -45,9 +46,16 @@ export const makeChanging = <S = never>() =>
     const { request, endpoint, group, params, payload, content = payload } = input
     const key = request.headers["idempotency-key"]
     if (key !== undefined && !isKey(key)) return Effect.fail(keyInvalid)
-    const change = operating(changeOnce({ operation: `${group.identifier}.${endpoint.identifier}`, params, content, key }, operation))
+    const acted = Effect.provideService(operation, CurrentActor, actorOf(request))
+    const change = operating(changeOnce({ operation: `${group.identifier}.${endpoint.identifier}`, params, content, key }, acted))
     return payload === undefined ? Effect.andThen(refuseFields(request), change) : change
   })
+
+/** Who sent the request, as far as it says so. */
+const actorOf = ({ headers }: HttpServerRequest): string => {
+  if (headers["authorization"] !== undefined) return "a token of the API"
+  return headers["sec-fetch-site"] === "same-origin" ? "the console" : "a request without a token"
+}
 
 /** Refuses fields in the body of a request that takes none: a setting must not be ignored silently. */
 const refuseFields = (request: HttpServerRequest): Effect.Effect<void, BadRequest> =>

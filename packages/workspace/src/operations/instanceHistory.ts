@@ -2,6 +2,8 @@
 import { Commands, type EventRecord, type HistoryEntry, type InstanceKey, InstanceNotFound, Journal } from "@detent/durable"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { requestsOf } from "../machine/Drawing.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional } from "../optional.ts"
@@ -57,7 +59,7 @@ export const causeOf = (event: { readonly _tag: string; readonly name?: unknown 
 type Entry = HistoryEntry<Tagged, Tagged>
 
 const entryView = (json: MachineJson, isBrief: boolean) => (entry: Entry) => {
-  const { sequence, at, event, from, state, dedupeId, outcome, through, requests, delays } = entry
+  const { sequence, at, event, from, state, dedupeId, outcome, through, requests, delays, replaced } = entry
   const shown: TaggedJson = json.event(event)
   return {
     sequence,
@@ -69,7 +71,11 @@ const entryView = (json: MachineJson, isBrief: boolean) => (entry: Entry) => {
     through: through.map(({ _tag }) => _tag),
     requests,
     cause: causeOf(event as TaggedJson, dedupeId),
-    ...optional({ dedupeId, delays: delays?.map((one) => changeView(json, one)) }),
+    ...optional({
+      dedupeId,
+      delays: delays?.map((one) => changeView(json, one)),
+      replaced: replaced?.map((one) => replacedView(json, isBrief, one)),
+    }),
   }
 }
 
@@ -79,6 +85,19 @@ type DelayChange = NonNullable<Entry["delays"]>[number]
 const changeView = (json: MachineJson, { name, due, event }: DelayChange) => ({
   name,
   ...optional({ due, event: event === undefined ? undefined : json.event(event) }),
+})
+
+const StoredBody = Schema.decodeUnknownOption(Schema.Struct({ e: Schema.Json }))
+
+/** A replaced event, without sensitive fields; null where what was stored is no event. */
+const replacedView = (json: MachineJson, isBrief: boolean, { at, by, reason, body }: NonNullable<Entry["replaced"]>[number]) => ({
+  at,
+  ...optional({ by, reason }),
+  ...(isBrief
+    ? {}
+    : {
+        event: Option.match(StoredBody(body), { onNone: () => null, onSome: ({ e }): Schema.Json => json.storedEvent(e) }),
+      }),
 })
 
 /** The event without its fields. A timeout keeps its name. */

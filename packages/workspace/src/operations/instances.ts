@@ -11,6 +11,7 @@ import {
   type InstanceStatus,
   Journal,
   type OpenedInstance,
+  type RepairOptions,
   type TimerRecord,
   Timers,
   type WaitingEvent,
@@ -24,6 +25,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { CurrentActor } from "../CurrentActor.ts"
 import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, StateUnknown, TimerNotSet } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
@@ -513,9 +515,10 @@ const isSameEvent = (instance: Instance<Tagged, Tagged>, json: MachineJson, even
  * Replaces the journaled event that an instance cannot replay, if the instance then replays. A dry run only checks that. A sensitive
  * value that the caller leaves hidden keeps its stored content.
  */
-export const repair = (key: InstanceKey, sequence: number, event: TaggedJson, options: { readonly dryRun?: boolean } = {}) =>
+export const repair = (key: InstanceKey, sequence: number, event: TaggedJson, options: Pick<RepairOptions, "dryRun" | "reason"> = {}) =>
   Effect.gen(function* () {
     const { before, isRepeated } = yield* CurrentAttempt
+    const by = yield* CurrentActor
     const { machine, json } = yield* find(key)
     const stored = Option.getOrNull(yield* storedEventAt(key, sequence))
     const whole = yield* Effect.fromResult(json.withStoredSecrets(key.id, event, stored))
@@ -525,7 +528,7 @@ export const repair = (key: InstanceKey, sequence: number, event: TaggedJson, op
     // An earlier attempt at the request has repaired the instance.
     if (isRepeated && !wasThere && (yield* replaced)) return yield* get(key)
     // The machine's own schema has decoded the event; the type of a machine found by name cannot express that.
-    yield* Effect.flatMap(Engine, (engine) => engine.repair(machine, key.id, sequence, decoded as never, options))
+    yield* Effect.flatMap(Engine, (engine) => engine.repair(machine, key.id, sequence, decoded as never, { ...options, by }))
     return yield* get(key)
   })
 

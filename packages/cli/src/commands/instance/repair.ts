@@ -1,4 +1,5 @@
 import * as instances from "@detent/workspace/operations/instances"
+import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../../Failure.ts"
 import { fieldsOf } from "../../instance/Fields.ts"
@@ -23,6 +24,7 @@ export default command(
     ],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "the event's fields; ••• keeps the stored value of a sensitive field" },
+      { name: "reason", kind: "text", value: "TEXT", summary: "why; the journal keeps it with the original event and who replaced it" },
       { name: "dry-run", kind: "flag", summary: "only check whether the instance would then replay" },
       keyOption,
     ],
@@ -58,11 +60,11 @@ export default command(
             operation: "instances.repair",
             params: { machine: key.machine, id: key.id },
             path: `${addressOf(key)}/repair`,
-            json: { sequence, event },
+            json: { sequence, event, ...optional({ reason: input.reason }) },
             answer: Started,
             key: input.key,
           },
-          instances.repair(key, sequence, event),
+          instances.repair(key, sequence, event, optional({ reason: input.reason })),
         )
         yield* output.value({ machine: key.machine, id: key.id, state }, () => `${JSON.stringify(state)}\n`)
         yield* noteWorker(input, server, key)

@@ -34,6 +34,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
   const details = useRead(reads.machine(machine))
   const [event, setEvent] = useState<Json>((held.stored as Json) ?? {})
   const { once, isBusy } = useOneAtATime()
+  const [reason, setReason] = useState("")
   const [trial, setTrial] = useState<{ readonly of: string; readonly good: boolean; readonly text: string }>()
   // The answer may arrive after the event was changed: then it does not apply.
   const subject = JSON.stringify(event)
@@ -43,7 +44,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
   const schema = details.data?.eventSchemas[tag] as JsonSchema | undefined
   const send = (dryRun: boolean) =>
     submit<InstanceView>(
-      write("POST", ["instances", machine, id, "repair"], { sequence: held.sequence, event, ...(dryRun ? { dryRun } : {}) }),
+      write("POST", ["instances", machine, id, "repair"], { sequence: held.sequence, event, ...(dryRun ? { dryRun } : { reason }) }),
     )
   const attempt = () =>
     send(true).then(
@@ -90,6 +91,23 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
                 setEvent(typeof next === "object" && next !== null && !Array.isArray(next) ? { ...next, _tag: tag } : next)
               }
             />
+          )}
+          {tried?.good !== true ? null : (
+            <div className="grid gap-1">
+              <label htmlFor="repair-reason" className="label">
+                Reason
+              </label>
+              <input
+                id="repair-reason"
+                className="field"
+                required
+                maxLength={1000}
+                autoComplete="off"
+                placeholder="kept with the original event"
+                value={reason}
+                onChange={({ target }) => setReason(target.value)}
+              />
+            </div>
           )}
           {tried === undefined ? null : (
             <p role="status" className={`rounded-lg px-3 py-2 ${tried.good ? "bg-good-soft text-good" : "bg-bad-soft text-bad"}`}>

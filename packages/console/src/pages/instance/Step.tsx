@@ -6,7 +6,7 @@ import type { Command, HistoryEntry, InstanceView, Json } from "../../api/types.
 import { useRead } from "../../api/useRead.ts"
 import { hrefOf, Link } from "../../app/Router.tsx"
 import { Badge, toneOf } from "../../parts/Badge.tsx"
-import { Changes, Fields } from "../../parts/JsonView.tsx"
+import { Changes, Fields, JsonText } from "../../parts/JsonView.tsx"
 import { changesBetween } from "../../parts/json.ts"
 import { Ago, exactTime } from "../../parts/Moment.tsx"
 import { Answer, Skeleton } from "../../parts/Panel.tsx"
@@ -82,7 +82,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
 }
 
 const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
-  const { event, from, through, state, at, dedupeId, cause } = entry
+  const { event, from, through, state, at, dedupeId, cause, replaced } = entry
   const way = [from, ...through, state._tag]
   return (
     <section>
@@ -100,6 +100,17 @@ const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
       <div className="mt-2">
         <Fields of={event as Record} empty="The event has no fields." />
       </div>
+      {replaced?.map((one) => (
+        <div key={one.at} className="mt-2 rounded-lg border border-line bg-sunken p-3">
+          <p>
+            Repaired <Ago at={one.at} />
+            {one.by === undefined ? "" : ` by ${one.by}`}
+            {one.reason === undefined ? "" : `: ${one.reason}`}
+          </p>
+          <h3 className="label mt-2 mb-1">Original event</h3>
+          <JsonText value={(one.event ?? null) as Json} />
+        </div>
+      ))}
     </section>
   )
 }
