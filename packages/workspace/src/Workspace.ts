@@ -434,7 +434,8 @@ const engineOptions = ({ config, knowledge, engine }: Opening): EngineOptions =>
   return {
     ...given,
     limits: { ...optional({ eventSize, stateSize, mailbox, instances }), ...given.limits },
-    worker: given.worker === false ? false : { ...optional({ concurrency: commands }), ...given.worker },
+    worker:
+      given.worker === false ? false : { ...optional({ concurrency: commands, retention: config?.commandRetention }), ...given.worker },
   }
 }
 

@@ -23,6 +23,7 @@ import { commandStoreFailures, commandsRunning, countEnded } from "./CommandMetr
 import { type Ended, type FindExecution, isFinal } from "./Execution.ts"
 import { FailureLog } from "./FailureLog.ts"
 import { HeldCommands } from "./HeldCommands.ts"
+import { startRetention } from "./Retention.ts"
 import { type WorkerConfig, type WorkerOptions, workerConfig } from "./WorkerConfig.ts"
 
 /** The end of a command is recorded no later than this, even without other commands to record or claim. */
@@ -355,5 +356,6 @@ export const startWorker = (
     const worker = new Worker(commands, config, yield* Clock.Clock, run)
     yield* Effect.forkScoped(worker.work)
     yield* Effect.addFinalizer(() => worker.drain)
+    yield* startRetention(commands, config.retention)
     return { worker, config }
   })

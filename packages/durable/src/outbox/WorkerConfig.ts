@@ -23,6 +23,17 @@ export interface WorkerOptions {
   readonly retry?: RetryPolicy.RetryPolicy
   /** How long a stop waits for commands that are being executed. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
+  /**
+   * How long commands of any queue are kept after their end: `finished` ones, and `deadLetters`. Their keys are removed with them: the same
+   * key then makes a new command. Default: forever. Those that an instance requested are removed with the instance in any case.
+   */
+  readonly retention?: { readonly finished?: Duration.Input; readonly deadLetters?: Duration.Input }
+}
+
+/** Undefined: they are kept. */
+export interface CommandRetention {
+  readonly finishedMillis: number | undefined
+  readonly deadLetterMillis: number | undefined
 }
 
 export interface WorkerConfig {
@@ -36,9 +47,13 @@ export interface WorkerConfig {
   readonly timeoutMillis: number
   readonly retry: RetryPolicy.RetryPolicy
   readonly drainTimeout: Duration.Duration
+  readonly retention: CommandRetention
 }
 
 export const millisOf = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
+
+const optionalMillis = (name: string, duration: Duration.Input | undefined): number | undefined =>
+  duration === undefined ? undefined : millisAtLeast(1, name, duration)
 
 /** Throws a `DefinitionError` for an option with which no worker could work. */
 export const workerConfig = (
@@ -59,5 +74,9 @@ export const workerConfig = (
     timeoutMillis: millisAtLeast(1, "worker.timeout", options.timeout ?? "5 minutes"),
     retry: options.retry ?? RetryPolicy.standard,
     drainTimeout: Duration.millis(millisAtLeast(0, "worker.drainTimeout", options.drainTimeout ?? "30 seconds")),
+    retention: {
+      finishedMillis: optionalMillis("worker.retention.finished", options.retention?.finished),
+      deadLetterMillis: optionalMillis("worker.retention.deadLetters", options.retention?.deadLetters),
+    },
   }
 }

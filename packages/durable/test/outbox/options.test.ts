@@ -19,6 +19,7 @@ it.effect("a worker with which no command would run is refused when the engine i
       [{ claimDuration: Number.NaN }, "worker.claimDuration (in milliseconds) is NaN"],
       [{ pollInterval: 0 }, "worker.pollInterval (in milliseconds) is 0"],
       [{ timeout: -1 }, "worker.timeout (in milliseconds) is -1"],
+      [{ retention: { finished: 0 } }, "worker.retention.finished (in milliseconds) is 0"],
     ]
     for (const [worker, problem] of nonsense) {
       const made = Effect.scoped(Layer.build(Layer.fresh(Engine.layer({ worker })).pipe(Layer.provide(Layer.fresh(MemoryStore.layer)))))

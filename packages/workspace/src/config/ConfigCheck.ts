@@ -123,6 +123,7 @@ const Settings = struct({
   knowledge: optional(Schema.Unknown),
   uploads: optional(Schema.NonEmptyArray(declared<UploadType>(isUpload, '"items", or an upload made with defineUpload'))),
   retention: optional(Schema.Record(Schema.String, duration)),
+  commandRetention: optional(struct({ finished: optional(duration), deadLetters: optional(duration) })),
   limits: optional(Limits),
   cluster: optional(Cluster),
 })
@@ -141,6 +142,7 @@ type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers">
   readonly limits?: WorkspaceLimits
   readonly upcasters?: Readonly<Record<string, object>>
   readonly retention?: Readonly<Record<string, Duration.Input>>
+  readonly commandRetention?: Config["commandRetention"]
   readonly cluster?: ClusterSettings
 }
 

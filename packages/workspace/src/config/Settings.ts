@@ -85,6 +85,11 @@ interface PlainSettings {
    * the machine's own retention, or forever. Jobs of `detent instance bulk` have the name `bulk`. Their default: 30 days.
    */
   readonly retention?: Readonly<Record<string, Duration.Input>>
+  /**
+   * How long commands are kept after their end: `finished` ones, and `deadLetters`. The same key then makes a new command. Default: forever.
+   * Those of an instance are removed with it in any case.
+   */
+  readonly commandRetention?: { readonly finished?: Duration.Input; readonly deadLetters?: Duration.Input }
   readonly limits?: WorkspaceLimits
   /** Makes `serve`, `worker` and `dev` nodes of a cluster. Needs PostgreSQL. */
   readonly cluster?: ClusterSettings
