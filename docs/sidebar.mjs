@@ -61,6 +61,7 @@ export const sidebar = [
       { text: "Monitoring", link: "/guides/monitoring" },
       { text: "Backup and restore", link: "/guides/backup" },
       { text: "Security", link: "/guides/security" },
+      { text: "Call it from a page", link: "/guides/client" },
       { text: "Troubleshooting", link: "/guides/troubleshooting" },
     ],
   },

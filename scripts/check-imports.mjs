@@ -27,6 +27,7 @@ const needs = {
   knowledge: ["durable", "eventlog", "blobs", "processes"],
   uploads: ["entity", "durable", "blobs", "processes", "tables"],
   api: [],
+  client: [],
   workspace: ["api", "knowledge", "uploads", "cluster"],
   cluster: ["durable"],
   xstate: ["durable"],
@@ -65,6 +66,7 @@ const needsModules = {
 const testsNeed = {
   entity: ["durable"],
   durable: ["cluster"],
+  client: ["server", "api", "workspace", "machine"],
   workspace: ["xstate"],
   console: ["api", "server", "workspace", "knowledge", "blobs", "durable", "machine"],
   cli: ["xstate"],
@@ -85,7 +87,7 @@ const parts = ["src", "testing", "evaluation", "generators", "test"]
 /** Folders that may import the sources, but are never imported by them. */
 const outsideSource = new Set(["testing", "evaluation", "generators"])
 
-const inBrowsers = new Set(["machine", "entity", "console"])
+const inBrowsers = new Set(["machine", "entity", "console", "client"])
 
 const problems = packages.flatMap((name) => {
   const imports = importsInside(name)
