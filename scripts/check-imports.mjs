@@ -68,6 +68,7 @@ const testsNeed = {
   durable: ["cluster"],
   client: ["server", "api", "workspace", "machine"],
   workspace: ["xstate"],
+  server: ["xstate"],
   console: ["api", "server", "workspace", "knowledge", "blobs", "durable", "machine"],
   cli: ["xstate"],
 }

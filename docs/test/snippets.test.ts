@@ -29,7 +29,7 @@ describe("code", () => {
       const reference = referenceIn(comment)
       return reference !== undefined && "prints" in reference ? [{ place, file: reference.prints, content }] : []
     }),
-  )("$file prints what stands at $place", { timeout: 240_000 }, async ({ file, content }) => {
+  )("$file prints what stands at $place", async ({ file, content }) => {
     expect(withoutLog(await printedBy(file))).toBe(content)
   })
 })

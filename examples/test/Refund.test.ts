@@ -115,7 +115,7 @@ it("both programs of the refund, and those of the README, finish their work when
   } finally {
     rmSync(folder, { recursive: true })
   }
-}, 120_000)
+})
 
 it("the program of the README is killed while it charges, and charges again under the same key", async () => {
   const folder = mkdtempSync(join(tmpdir(), "detent-readme-"))
@@ -136,4 +136,4 @@ it("the program of the README is killed while it charges, and charges again unde
   } finally {
     rmSync(folder, { recursive: true })
   }
-}, 120_000)
+})

@@ -27,7 +27,7 @@ describe("an order that waits for its shipments", () => {
     }).pipe(Effect.provide(Engine.layer().pipe(Layer.provideMerge(MemoryStore.layer)))),
   )
 
-  it("continues after its process was killed, with the shipments it had", { timeout: 60_000 }, async () => {
+  it("continues after its process was killed, with the shipments it had", async () => {
     const folder = await mkdtemp(join(tmpdir(), "detent-shipments-"))
     try {
       const file = join(folder, "orders.db")

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 describe("three nodes of which one is killed", () => {
-  it("the others take over its shards, and nothing is lost or stored twice", { timeout: 90_000 }, async () => {
+  it("the others take over its shards, and nothing is lost or stored twice", async () => {
     // The database of the user's environment is not used.
     const env = { ...process.env, DETENT_DATABASE_URL: "postgres://127.0.0.1:1/none" }
     const { stdout } = await run(process.execPath, [program, server.url], { env })
@@ -28,7 +28,7 @@ describe("three nodes of which one is killed", () => {
     expect(ends).toBe("0 lost, 0 stored twice")
   })
 
-  it("a node that does not start ends the program with the reason", { timeout: 60_000 }, async () => {
+  it("a node that does not start ends the program with the reason", async () => {
     const failing = run(process.execPath, [program, "postgres://127.0.0.1:1/none"])
     await expect(failing).rejects.toMatchObject({
       code: 1,

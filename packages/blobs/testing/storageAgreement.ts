@@ -88,5 +88,5 @@ export const registerAgreement = (it: Vitest.MethodsNonLive<Storage>, fresh: Fre
         const model = new Map<StorageUri, Entry>()
         for (const step of steps) yield* apply(storage, folder, model, step)
       }),
-    { arbitrary: { runs }, timeout: 60_000 },
+    { arbitrary: { runs } },
   )

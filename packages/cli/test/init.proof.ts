@@ -31,7 +31,7 @@ const made = async (template: string) => {
   return { cwd, files: JSON.parse(out).files as ReadonlyArray<string> }
 }
 
-describe("detent init", { timeout: 120_000 }, () => {
+describe("detent init", () => {
   it("installs the versions that the repository is tested with", () => {
     const read = (path: string) => JSON.parse(readFileSync(join(dirname(bin), path), "utf8"))
     const { devDependencies, engines } = read("../templates/order/package.json")

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const before = new Set(resolvedFiles())
   await run("node", ["scripts/pack.mjs", "--emit-only", "--output", tarballs], { cwd: root, env })
   touched = resolvedFiles().filter((file) => !before.has(file))
-}, 300_000)
+})
 
 const installed = (cwd: string) => {
   const npm = (...args: ReadonlyArray<string>) => run("npm", [...args], { cwd, env })
@@ -53,7 +53,7 @@ const effectVersions = async (): Promise<ReadonlySet<string>> => {
   return new Set([first, [JSON.parse(stdout)].flat().at(-1)])
 }
 
-describe("packed packages", { timeout: 300_000 }, () => {
+describe("packed packages", () => {
   it("are made without a change to the packages of the repository", () => {
     assert.deepStrictEqual(touched, [])
   })

@@ -26,7 +26,7 @@ const begun = (line: string) => {
   return new Running("sh", ["-c", here], { cwd: root })
 }
 
-describe("the story of the page on uploads", { timeout: 120_000 }, () => {
+describe("the story of the page on uploads", () => {
   it("works as written: the upload is killed in the middle, resumes, and has every item once", async () => {
     const [make = "", run = "", retry = "", list = "", ...others] = steps
     assert.deepStrictEqual(others, [])

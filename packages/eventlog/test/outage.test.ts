@@ -35,7 +35,7 @@ describe("a PostgreSQL that is stopped and started again", () => {
   beforeAll(async () => {
     server = await startRestartable()
   })
-  afterAll(() => server.remove(), 60_000)
+  afterAll(() => server.remove())
 
   it.live("fails writes typed while it is away; readers wait, writers continue when it is back, and no stored event is lost", () =>
     Effect.gen(function* () {

@@ -87,7 +87,7 @@ export const storeAgreement = <R = never>(name: string, store: StoreLayer<R>, ru
             assert.deepStrictEqual(yield* Effect.provide(run, tested), yield* Effect.provide(run, model))
           }
         }),
-      { arbitrary: { runs }, timeout: 120_000 },
+      { arbitrary: { runs } },
     )
   })
 

@@ -48,47 +48,41 @@ describe("a PostgreSQL that is stopped and started again", () => {
   let server: RestartableServer
   beforeAll(async () => {
     server = await startRestartable()
-  }, 120_000)
-  afterAll(() => server.remove(), 60_000)
+  })
+  afterAll(() => server.remove())
 
   const engineWith = (storeTimeout: Duration.Input) =>
     Engine.layer({ storeTimeout }).pipe(Layer.provide(Layer.suspend(() => PostgresStore.layer({ url: server.url }))))
 
-  it.live(
-    "every call of an engine waits while it is away, and succeeds when it is back",
-    () =>
-      Effect.gen(function* () {
-        const engine = yield* Engine
-        const made = yield* calls(engine, "back")
-        yield* Effect.promise(() => server.stop())
-        const waiting = yield* begin(made)
-        yield* Effect.sleep("1 second")
-        const ended = waiting.filter(([, fiber]) => fiber.pollUnsafe() !== undefined).map(([name]) => name)
-        yield* Effect.promise(() => server.start())
-        expect(ended).toEqual([])
-        for (const [name, fiber] of waiting) expect([name, (yield* Fiber.join(fiber)).exit._tag]).toEqual([name, "Success"])
-        expect((yield* engine.ensure(Job, "back-outside")).id).toBe("back-outside")
-      }).pipe(Effect.provide(engineWith("1 minute"))),
-    120_000,
+  it.live("every call of an engine waits while it is away, and succeeds when it is back", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const made = yield* calls(engine, "back")
+      yield* Effect.promise(() => server.stop())
+      const waiting = yield* begin(made)
+      yield* Effect.sleep("1 second")
+      const ended = waiting.filter(([, fiber]) => fiber.pollUnsafe() !== undefined).map(([name]) => name)
+      yield* Effect.promise(() => server.start())
+      expect(ended).toEqual([])
+      for (const [name, fiber] of waiting) expect([name, (yield* Fiber.join(fiber)).exit._tag]).toEqual([name, "Success"])
+      expect((yield* engine.ensure(Job, "back-outside")).id).toBe("back-outside")
+    }).pipe(Effect.provide(engineWith("1 minute"))),
   )
 
-  it.live(
-    "every call of an engine fails with the error of the store once it was away for the store timeout",
-    () =>
-      Effect.gen(function* () {
-        const engine = yield* Engine
-        const made = yield* calls(engine, "away")
-        yield* Effect.promise(() => server.stop())
-        const waiting = yield* begin(made)
-        const tooEarly: Array<string> = []
-        for (const [name, fiber] of waiting) {
-          const { exit, afterMillis } = yield* Fiber.join(fiber)
-          expect([name, yield* Effect.flip(exit)]).toEqual([name, expect.any(PersistenceFailed)])
-          if (afterMillis < 900) tooEarly.push(name)
-        }
-        expect(tooEarly).toEqual([])
-        yield* Effect.promise(() => server.start())
-      }).pipe(Effect.provide(engineWith("1 second"))),
-    120_000,
+  it.live("every call of an engine fails with the error of the store once it was away for the store timeout", () =>
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const made = yield* calls(engine, "away")
+      yield* Effect.promise(() => server.stop())
+      const waiting = yield* begin(made)
+      const tooEarly: Array<string> = []
+      for (const [name, fiber] of waiting) {
+        const { exit, afterMillis } = yield* Fiber.join(fiber)
+        expect([name, yield* Effect.flip(exit)]).toEqual([name, expect.any(PersistenceFailed)])
+        if (afterMillis < 900) tooEarly.push(name)
+      }
+      expect(tooEarly).toEqual([])
+      yield* Effect.promise(() => server.start())
+    }).pipe(Effect.provide(engineWith("1 second"))),
   )
 })

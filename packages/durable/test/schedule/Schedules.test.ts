@@ -60,7 +60,7 @@ const when = (engine: AsyncEngine, name: string, condition: (info: ScheduleInfo)
     return condition(info) ? info : undefined
   })
 
-describe.each(kinds)("on %s", { timeout: 60_000 }, (kind) => {
+describe.each(kinds)("on %s", (kind) => {
   const open = (database: DatabaseAddress, schedules: ReadonlyArray<Schedule>, scheduleTargets: ReadonlyArray<ScheduleTarget> = []) =>
     openEngine({ database, machines: [Close], workflows: [Report], schedules, scheduleTargets })
 
@@ -272,7 +272,7 @@ const onNode = (database: DatabaseAddress, ahead: number, one: Schedule, conditi
     Effect.runPromise,
   )
 
-describe("clocks", { timeout: 60_000 }, () => {
+describe("clocks", () => {
   it.each([-3_600_000, 3_600_000])("a node whose clock is off by %i ms starts at the times of the database", async (ahead) => {
     const database = await freshAddress("PostgreSQL")
     const tick = schedule("tick", {

@@ -63,7 +63,7 @@ const stepOf = (run: ExtractionRun, batchIndex: number, text: string) =>
 
 export const runStoreConformance = (database: string, layer: Layer.Layer<RunStore | ArtifactStore, unknown>) => {
   describe(`runs on ${database}`, () => {
-    it.layer(layer, { timeout: 60_000 })((it) => {
+    it.layer(layer)((it) => {
       it.effect("are read as they were written, and created once", () =>
         Effect.gen(function* () {
           const runs = yield* RunStore

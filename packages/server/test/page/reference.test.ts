@@ -1,10 +1,11 @@
 /** The reference of the API in a browser. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { unless } from "../../../store/test/support/skipping.ts"
 import { noBrowser, useBrowser } from "../support/browser.ts"
 import { served } from "../support/served.ts"
 
-describe.skipIf(noBrowser !== undefined)("the reference of the API", { timeout: 180_000 }, () => {
+describe("the reference of the API", unless(noBrowser), () => {
   const open = useBrowser()
 
   it.live("shows every group, and asks no other host for anything", () =>

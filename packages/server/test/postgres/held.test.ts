@@ -47,14 +47,11 @@ const deployed = (home: { readonly data: string; readonly database?: string }) =
   })
 
 describe("a deployment that stored instances do not fit is reported by readiness, metrics and lists", () => {
-  it.live("on SQLite", () => Effect.flatMap(temporaryFolder, (data) => deployed({ data })), 120_000)
+  it.live("on SQLite", () => Effect.flatMap(temporaryFolder, (data) => deployed({ data })))
 
-  it.live(
-    "on PostgreSQL",
-    () =>
-      Effect.gen(function* () {
-        yield* deployed({ data: yield* temporaryFolder, database: yield* freshDatabase })
-      }),
-    120_000,
+  it.live("on PostgreSQL", () =>
+    Effect.gen(function* () {
+      yield* deployed({ data: yield* temporaryFolder, database: yield* freshDatabase })
+    }),
   )
 })

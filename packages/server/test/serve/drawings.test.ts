@@ -8,7 +8,7 @@ import { request, served } from "../support/served.ts"
 
 const config = defineConfig({ machines: [meshOf("dense", 60, 3), meshOf("endless", 301, 1)] })
 
-describe("the diagram of a machine", { timeout: 180_000 }, () => {
+describe("the diagram of a machine", () => {
   it.live("is laid out without keeping the server from other requests", () =>
     Effect.gen(function* () {
       const { url } = yield* served({ config })

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { backup, restore } from "@detent/workspace/operations/backup"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { unless } from "../../../store/test/support/skipping.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { batchEnded, request, served, temporaryFolder } from "../support/served.ts"
 
@@ -20,9 +21,11 @@ const sharedIn = (folder: string) =>
     return found
   })
 
+const noModes = process.platform === "win32" ? "Windows has no modes of files" : undefined
+
 const onProgress = () => Effect.void
 
-describe.skipIf(process.platform === "win32")("the files of a workspace, and of its backups", { timeout: 180_000 }, () => {
+describe("the files of a workspace, and of its backups", unless(noModes), () => {
   it.live("belong to its user alone", () =>
     Effect.gen(function* () {
       const folder = yield* temporaryFolder

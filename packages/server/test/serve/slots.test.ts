@@ -42,7 +42,7 @@ const assertServes = (url: string) =>
     assert.strictEqual((yield* request(`${url}/api/v1/machines`, known)).status, 200)
   })
 
-describe("requests without a token whose body does not arrive", { timeout: 120_000 }, () => {
+describe("requests without a token whose body does not arrive", () => {
   it.live("leave health and known clients their slots, and strangers get theirs back soon", () =>
     Effect.gen(function* () {
       const { url } = yield* served({ serve: { limits, token: Redacted.make(operate) } })

@@ -41,6 +41,8 @@ export const documents = (): Readonly<Record<string, string | Uint8Array>> => ({
   "points.txt": text("A. B. C. ", 60_000),
   "digits.txt": text("1,1.1", 60_000),
   "words.txt": text("Aaaa-", 60_000),
+  "spaces.txt": `${text(" ", 20_000)}x`,
+  "combining.txt": `e${text("\u0301", 40_000)} ends.`,
   "archive.txt": gzipSync(Buffer.alloc(10_000_000)),
   "zstandard.txt": zstdCompressSync(Buffer.alloc(10_000_000)),
 })
@@ -134,5 +136,6 @@ const everyQuery: Readonly<Record<string, string>> = {
   comments: text("#", 90_000),
   order: "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a ?d ?g ?c ?f ?i",
   count: "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }",
+  service: `SELECT * { SERVICE <http://${text("a-", 90_000)}> { ?s ?p ?o } }`,
   ways: "SELECT * { ?a (<urn:a>|!<urn:a>)* ?b . ?b (<urn:a>|!<urn:a>)* ?c } ORDER BY ?c",
 }

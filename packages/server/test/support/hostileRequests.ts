@@ -1,6 +1,7 @@
 /** Requests that no client of the API sends, as the bytes on the wire. */
 import { connect } from "node:net"
 import * as Effect from "effect/Effect"
+import { scaled } from "../../../store/test/support/patience.ts"
 
 /** What a request brings to be recognised. */
 export type Caller = string | undefined
@@ -38,6 +39,8 @@ const targets = (origin: string): ReadonlyArray<string> => [
   "/rpc/socket",
   "/api/v1/machines",
   `${origin}/api/v1/machines`,
+  `${origin}/api/v1/live`,
+  "/api/v1/machine-check",
   "http://elsewhere.test/api/v1/machines",
   "/api/v1/machines/dense/diagram/layout",
   "/api/v1/machines/dense/diagram/svg?theme=dark",
@@ -127,10 +130,31 @@ export const send = (
       // Some leave without reading, which is a part of the attack.
       socket.resetAndDestroy()
     })
-    socket.setTimeout(500, () => socket.destroy())
+    socket.setTimeout(scaled(500), () => socket.destroy())
     socket.on("error", () => undefined)
     socket.once("close", () => resume(Effect.succeed(status)))
   })
+
+/** A request with a value of JSON. */
+export const posting = (target: string, value: unknown): Part => ({
+  method: "POST",
+  target,
+  headers: ["content-type: application/json"],
+  body: JSON.stringify(value),
+})
+
+/** Events of instances that cost as much as possible to read, to refuse and to repeat in the answer. */
+export const events = (): ReadonlyArray<Part> => {
+  const tag = (part: string) => ({ _tag: long(part, 80_000) })
+  return [
+    ...["a+", "a-", "a.", "a://b", "\u0301", " "].map((part) => posting("/api/v1/instances/tally/one/events", tag(part))),
+    posting("/api/v1/instances/tally/one/events", { _tag: "Add", by: long("1", 80_000) }),
+    posting("/api/v1/instances/tally", { id: long("a/", 80_000) }),
+    posting("/api/v1/instances/spinner/one/events", { _tag: "go" }),
+    posting("/api/v1/instances/spinner/one/events/check", { _tag: "go" }),
+    posting(`/api/v1/knowledge/coast/sparql?query=${encodeURIComponent(`ASK { SERVICE <http://${long("a-", 9_000)}> { ?s ?p ?o } }`)}`, {}),
+  ]
+}
 
 /** Calls of procedures, one per line. */
 export const calls = (count: number): string =>

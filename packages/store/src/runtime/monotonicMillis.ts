@@ -1,4 +1,4 @@
-/** How long something takes, and when a wait is over: by a clock that nobody sets, as the wall clock of a machine may be adjusted. */
+/** How long something takes, and when a wait is over. The wall clock of a machine may be adjusted meanwhile; this clock may not. */
 import type * as Clock from "effect/Clock"
 
 /** Milliseconds since some moment of the process. */

@@ -119,15 +119,11 @@ const check = (configOf: (index: number) => Omit<SteppingConfig, "instances" | "
   })
 
 describe("137 a process that is frozen past its lease and woken takes no step of work that another has begun", () => {
-  it.live(
-    "on PostgreSQL",
-    () => Effect.flatMap(freshDatabase, (url) => check((index) => ({ store: { _tag: "Postgres", url }, nodeId: `node-${index}` }))),
-    180_000,
+  it.live("on PostgreSQL", () =>
+    Effect.flatMap(freshDatabase, (url) => check((index) => ({ store: { _tag: "Postgres", url }, nodeId: `node-${index}` }))),
   )
 
-  it.live(
-    "on SQLite",
-    () => Effect.flatMap(freshFile, (filename) => check((index) => ({ store: { _tag: "Sqlite", filename }, nodeId: `node-${index}` }))),
-    180_000,
+  it.live("on SQLite", () =>
+    Effect.flatMap(freshFile, (filename) => check((index) => ({ store: { _tag: "Sqlite", filename }, nodeId: `node-${index}` }))),
   )
 })
