@@ -134,6 +134,11 @@ const groups: ReadonlyArray<CommandGroup> = [
       versions: () => import("./commands/graph/versions.ts"),
       diff: () => import("./commands/graph/diff.ts"),
       stats: () => import("./commands/graph/stats.ts"),
+      merge: () => import("./commands/graph/merge.ts"),
+      split: () => import("./commands/graph/split.ts"),
+      different: () => import("./commands/graph/different.ts"),
+      decisions: () => import("./commands/graph/decisions.ts"),
+      undo: () => import("./commands/graph/undo.ts"),
     },
   },
   {

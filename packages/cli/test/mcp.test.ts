@@ -65,6 +65,7 @@ describe("detent mcp", () => {
     const tools: ReadonlyArray<{ readonly name: string; readonly annotations: { readonly readOnlyHint: boolean } }> = listed.tools
     const names = tools.map(({ name }) => name).sort()
     assert.deepStrictEqual(names, [
+      "decide_identity",
       "decide_review",
       "estimate_batch",
       "interrupt_execution",
@@ -85,6 +86,7 @@ describe("detent mcp", () => {
       "start_batch",
       "start_execution",
       "start_instance",
+      "undo_identity",
       "watch_batch",
       "watch_instance",
     ])
@@ -94,6 +96,7 @@ describe("detent mcp", () => {
         .map(({ name }) => name)
         .sort(),
       [
+        "decide_identity",
         "decide_review",
         "interrupt_execution",
         "resume_execution",
@@ -103,6 +106,7 @@ describe("detent mcp", () => {
         "start_batch",
         "start_execution",
         "start_instance",
+        "undo_identity",
       ],
     )
 
@@ -147,7 +151,7 @@ describe("detent mcp", () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 22)
+    assert.strictEqual(result.tools.length, 24)
     assert.strictEqual((await client.close()).code, 0)
   })
 
@@ -259,6 +263,13 @@ describe("detent mcp", () => {
     assert.deepInclude(decided.structuredContent.outcome, { decided: 1, refused: [] })
     const { result: rejected } = await client.call("list_review", { batch: batchId, status: "rejected" })
     assert.deepInclude(rejected.structuredContent.facts[0], { factId: unsure.factId, decidedBy: "agent" })
+    const labelled = "SELECT DISTINCT ?x WHERE { ?x <http://www.w3.org/2000/01/rdf-schema#label> ?label } ORDER BY ?x LIMIT 2"
+    const { result: two } = await client.call("query_graph", { sparql: labelled })
+    const entities = JSON.parse(two.structuredContent.body).results.bindings.map(({ x }: { x: { value: string } }) => x.value)
+    const { result: apart } = await client.call("decide_identity", { decision: "different", entities, reason: "two of one name" })
+    assert.deepInclude(apart.structuredContent.decision, { kind: "different", entities, state: "applied", reason: "two of one name" })
+    const { result: undone } = await client.call("undo_identity", { decision: apart.structuredContent.decision.id, by: "agent" })
+    assert.deepInclude(undone.structuredContent.decision, { state: "undone", undoneBy: "agent" })
     const { result: listed } = await client.call("list_instances", { machine: "batch", limit: 1 })
     assert.deepInclude(listed.structuredContent.instances[0], { id: batchId, state: "Completed" })
     assert.strictEqual((await client.close()).code, 0)

@@ -139,6 +139,10 @@ const offered: Readonly<Record<string, Offered>> = {
   "knowledge.queryBody": { command: "graph query" },
   "knowledge.export": { command: "graph export" },
   "knowledge.report": { command: "graph report" },
+  "knowledge.identities": { command: "graph decisions" },
+  // One command for each kind.
+  "knowledge.decideIdentity": { command: "graph split", names: { kind: "entity", entities: "entity", documents: "document" } },
+  "knowledge.undoIdentity": { command: "graph undo" },
   "uploads.send": { command: "upload run" },
   "uploads.list": { command: "upload list" },
   "uploads.get": { command: "upload show", names: { batchId: "upload" } },
@@ -166,8 +170,10 @@ const onlyRequests: Readonly<Record<string, string>> = {
   metricsHistory: "what this server counted",
 }
 
-/** Commands that make or are a process, or work on files of the machine they run on. */
+/** Commands that make or are a process, or work on files of the machine they run on; and those that share the request of another. */
 const onlyCommands: Readonly<Record<string, string>> = {
+  "graph merge": "sends the request of `graph split`, with another kind",
+  "graph different": "sends the request of `graph split`, with another kind",
   dev: "is a server",
   serve: "is a server",
   worker: "is a worker",

@@ -91,4 +91,32 @@ describe("a graph in the console", unless(noBrowser), () => {
       assert.deepStrictEqual(tab.problems, [])
     }),
   )
+
+  it.live("keeps two entities apart with a reason, lists the decision, and undoes it", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* served()
+      const manifest = { ...smallManifest, documents: [{ source: "documents/books.json" }] } as never
+      const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest } })
+      assert.strictEqual((yield* batchEnded(client, batchId)).state, "Completed")
+      const params = { namespace: "coast" as never }
+      const { relations } = yield* client.knowledge.relations({ params, query: { limit: 1 } })
+      const { entities } = yield* client.knowledge.entities({ params, query: { limit: 2 } })
+      const one = relations[0]?.subject ?? ""
+      const other = entities.find(({ iri }) => iri !== one)?.iri ?? ""
+      const tab = yield* openTab(`${url}/knowledge/coast?entity=${encodeURIComponent(one)}`)
+      yield* tab.run((page) => page.getByRole("button", { name: "Keep apart from" }).click())
+      yield* tab.run((page) => page.getByRole("listbox", { name: "The other entity" }).selectOption(other))
+      yield* tab.run((page) => page.getByLabel("Why").fill("two of one name"))
+      yield* tab.run((page) => page.getByRole("button", { name: "Keep apart", exact: true }).click())
+      yield* tab.shows("Decision 1 holds")
+      const { decisions } = yield* client.knowledge.identities({ params, query: {} })
+      assert.deepInclude(decisions[0], { kind: "different", entities: [one, other], by: "console", reason: "two of one name" })
+      yield* tab.visit("/knowledge/coast")
+      yield* tab.shows("two of one name")
+      yield* tab.run((page) => page.getByRole("button", { name: "Undo decision 1" }).click())
+      yield* tab.shows("Decision 1 is undone")
+      assert.strictEqual((yield* client.knowledge.identities({ params, query: {} })).decisions[0]?.state, "undone")
+      assert.deepStrictEqual(tab.problems, [])
+    }),
+  )
 })

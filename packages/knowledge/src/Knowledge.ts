@@ -39,6 +39,7 @@ import * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 import { GraphFacts } from "./graph/GraphFacts.ts"
 import { GraphQuery } from "./graph/GraphQuery.ts"
 import type { KnowledgeSettings } from "./KnowledgeSettings.ts"
+import { IdentityStore } from "./review/IdentityStore.ts"
 import { ReviewStore } from "./review/ReviewStore.ts"
 import { Extractions } from "./runs/Extractions.ts"
 import * as ExtractionWorkflow from "./runs/ExtractionWorkflow.ts"
@@ -50,6 +51,7 @@ import type { TaskSettings } from "./tasks/Task.ts"
 import { TaskCallers } from "./tasks/TaskCallers.ts"
 import { TaskQueue } from "./tasks/TaskQueue.ts"
 import { type ContentLimitOptions, WorkerPool } from "./threads/WorkerPool.ts"
+import { Identities } from "./verdict/Identities.ts"
 import { Reviews } from "./verdict/Reviews.ts"
 
 export interface KnowledgeOptions {
@@ -87,7 +89,7 @@ export const layer = (options: KnowledgeOptions) => {
   const placement = nodeOf(options)
   // The layer that is built last closes first: batches stop before the runs of their documents, and those before the storage.
   return runningTasks(options).pipe(
-    Layer.provideMerge(Layer.merge(Reviews.publishing, otherDataWarning(options))),
+    Layer.provideMerge(Layer.mergeAll(Reviews.publishing, Identities.publishing, otherDataWarning(options))),
     Layer.provideMerge(withReviews(options, options)),
     Layer.provideMerge(Engine.layer({ ...placement, ...options.engine })),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
@@ -97,7 +99,11 @@ export const layer = (options: KnowledgeOptions) => {
     // One process is one node with one lease, for its batches and for the runs of their documents.
     Layer.provideMerge(Layer.effect(Placement, Placement.inContextOrMake(placement))),
     Layer.provideMerge(kept(options)),
-  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | Commands | SqlClient>
+  ) satisfies Layer.Layer<
+    Batches | Reviews | Identities | GraphQuery | GraphFacts,
+    unknown,
+    Journal | Timers | Leases | Commands | SqlClient
+  >
 }
 
 /** Options of a pipeline on engines that its caller opens. */
@@ -110,14 +116,14 @@ export interface OnEngineOptions extends Omit<KnowledgeOptions, "nodeId" | "engi
  * The pipeline on the engines in the context. Those must close before this layer does: until then batches and runs use its services.
  */
 export const layerOnEngine = (options: OnEngineOptions) =>
-  Layer.merge(Reviews.publishing, otherDataWarning(options)).pipe(
+  Layer.mergeAll(Reviews.publishing, Identities.publishing, otherDataWarning(options)).pipe(
     Layer.provideMerge(withReviews(options, options)),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
     Layer.provideMerge(otherDataRefusal(options)),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<
-    Batches | Reviews | GraphQuery | GraphFacts,
+    Batches | Reviews | Identities | GraphQuery | GraphFacts,
     unknown,
     Engine | WorkflowEngine.WorkflowEngine | Journal | Commands | SqlClient
   >
@@ -145,14 +151,14 @@ export const layerOnObservingEngine = (options: OnEngineOptions) =>
     Layer.provideMerge(Layer.mergeAll(asking(options), Extractions.layer)),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<
-    Batches | Reviews | GraphQuery | GraphFacts,
+    Batches | Reviews | Identities | GraphQuery | GraphFacts,
     unknown,
     Engine | WorkflowEngine.WorkflowEngine | Commands | SqlClient
   >
 
 const withReviews = (options: OnEngineOptions, batches: BatchesOptions = {}) => {
   const folder = StorageLocation.folderAt(options.folder)
-  return Layer.provideMerge(Reviews.layer(folder), Batches.layer(folder, batches))
+  return Layer.provideMerge(Layer.mergeAll(Reviews.layer(folder), Identities.layer(folder)), Batches.layer(folder, batches))
 }
 
 const nodeOf = ({ nodeId, engine, workflow }: KnowledgeOptions): LeasePlacementOptions => {
@@ -178,7 +184,11 @@ export const layerObserving = (options: KnowledgeOptions) =>
     Layer.provideMerge(Engine.layer({ ...options.engine, observe: true })),
     // No workflow is registered with this engine, so it runs none.
     Layer.provideMerge(WorkflowEngine.layerMemory),
-  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | Commands | SqlClient>
+  ) satisfies Layer.Layer<
+    Batches | Reviews | Identities | GraphQuery | GraphFacts,
+    unknown,
+    Journal | Timers | Leases | Commands | SqlClient
+  >
 
 const asking = (options: OnEngineOptions) => Layer.provideMerge(GraphFacts.layer, GraphQuery.layerWith(limitsOf(options)))
 
@@ -196,6 +206,7 @@ const kept = (options: OnEngineOptions) => {
     options.patience === undefined ? RunStore.layer : RunStore.layerWith({ patience: options.patience }),
     BatchEventLog.layer,
     options.patience === undefined ? ReviewStore.layer : ReviewStore.layerWith({ patience: options.patience }),
+    IdentityStore.layer(options.patience),
     ArtifactStore.layer(folder),
     CanonicalGraph.layer(folder, { iriBase: options.settings?.iriBase }),
     options.extractors ?? Extractors.layerWith(options.settings ?? {}),

@@ -147,6 +147,9 @@ const registry: Readonly<Record<string, Entry>> = {
   RunStatusConflict: conflict,
   ReviewNotReady: conflict,
   ReviewFactUnknown: notFound,
+  EntityUnknown: notFound,
+  IdentityUnknown: notFound,
+  IdentityRefused: conflict,
   WithdrawalRefused: {
     ...conflict,
     next: {

@@ -1,7 +1,17 @@
 /** The graph of a namespace: its entities, the relations between them, their sources, and SPARQL. */
 
 import { ContentHash } from "@detent/blobs/ContentHash"
-import { BatchId, contentTypes, DocumentId, ExportFormat, GraphDiff, Namespace, Place } from "@detent/knowledge/schemas"
+import {
+  BatchId,
+  contentTypes,
+  DocumentId,
+  ExportFormat,
+  GraphDiff,
+  IdentityDecision,
+  IdentityKind,
+  Namespace,
+  Place,
+} from "@detent/knowledge/schemas"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -153,6 +163,29 @@ const version = Schema.optionalKey(ContentHash)
 
 const SmallNumber = Schema.NumberFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 300 }))))
 
+const Actor = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))
+
+/** A decision on entities: `merge` and `different` name two, `split` names one. */
+export const IdentityChange = Schema.Struct({
+  kind: IdentityKind,
+  /** With `merge`, the first one stays. */
+  entities: Schema.Array(Iri).check(Schema.isMinLength(1), Schema.isMaxLength(2)),
+  /** With `split`: the documents whose mentions become one entity of their own. Default: the mentions of each document do. */
+  documents: Schema.optionalKey(Schema.Array(DocumentId).check(Schema.isMinLength(1), Schema.isMaxLength(1000))),
+  reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1000))),
+  /** Who decides. Default: `operator`. */
+  by: Schema.optionalKey(Actor),
+}).annotate({ identifier: "IdentityChange" })
+export type IdentityChange = typeof IdentityChange.Type
+
+export const IdentityUndo = Schema.Struct({
+  /** Who undoes it. Default: `operator`. */
+  by: Schema.optionalKey(Actor),
+}).annotate({ identifier: "IdentityUndo" })
+
+/** A decision with its number, state, person, time and reason. */
+export const Identity = IdentityDecision.annotate({ identifier: "IdentityDecision" })
+
 const params = { namespace: Namespace }
 const path = "/api/v1/knowledge/:namespace"
 const error = problems
@@ -275,6 +308,28 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Summary, "Export a graph")
       .annotate(OpenApi.Description, "The whole graph as a file. `entities` and `relations` are tables in CSV.")
       .annotate(OpenApi.Transform, answersWith(exported)),
+    HttpApiEndpoint.get("identities", `${path}/identities`, {
+      params,
+      query: paging(Count),
+      success: pageOf({ decisions: Schema.Array(Identity) }, Schema.Int),
+      error,
+    })
+      .annotate(OpenApi.Summary, "List the decisions on entities")
+      .annotate(OpenApi.Description, "Newest first: which entities people have merged, split or kept apart."),
+    HttpApiEndpoint.post("decideIdentity", `${path}/identities`, { params, payload: IdentityChange, success: Identity, error })
+      .annotate(OpenApi.Summary, "Merge, split or keep apart entities")
+      .annotate(
+        OpenApi.Description,
+        "Changes the graph, and holds for later batches. Refused where the graph would violate its shapes. A decision can be undone.",
+      ),
+    HttpApiEndpoint.post("undoIdentity", `${path}/identities/:decision/undo`, {
+      params: { ...params, decision: Count },
+      payload: IdentityUndo,
+      success: Identity,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Undo a decision on entities")
+      .annotate(OpenApi.Description, "The graph gets the entities back as they were. A decision that a later one builds on is refused."),
     HttpApiEndpoint.get("report", `${path}/graph/report`, {
       params,
       query: { batch: Schema.optionalKey(BatchId), limit: Limit, version },

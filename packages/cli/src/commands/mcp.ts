@@ -37,7 +37,7 @@ const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string =
     "retry_command",
   ]
   const looking = hasKnowledge ? [...looks, "query_graph", "watch_batch", "estimate_batch", "list_review"] : looks
-  const acting = hasKnowledge ? [...acts, "start_batch", "decide_review"] : acts
+  const acting = hasKnowledge ? [...acts, "start_batch", "decide_review", "decide_identity", "undo_identity"] : acts
   const graph = hasKnowledge ? ", batches that turn documents into a knowledge graph, and the graph" : ""
   const allowed =
     role === "operate" ? `act with ${acting.join(", ")}` : `${acting.join(", ")} are refused, since this session has the role read`
@@ -50,7 +50,7 @@ export default command(
     serves: true,
     summary: "a Model Context Protocol server on stdin and stdout, for agents",
     detail:
-      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, preview_event, list_executions, read_execution, list_commands, retry_command as a dry run; with --role operate also start_instance, send_event, start_execution, send_execution_event, resume_execution, interrupt_execution, retry_command. Where knowledge is on: query_graph, watch_batch, estimate_batch, list_review and, with --role operate, start_batch and decide_review.",
+      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, preview_event, list_executions, read_execution, list_commands, retry_command as a dry run; with --role operate also start_instance, send_event, start_execution, send_execution_event, resume_execution, interrupt_execution, retry_command. Where knowledge is on: query_graph, watch_batch, estimate_batch, list_review and, with --role operate, start_batch, decide_review, decide_identity and undo_identity.",
     arguments: [],
     options: [
       {

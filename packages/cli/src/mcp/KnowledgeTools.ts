@@ -1,5 +1,5 @@
 /** The tools for knowledge, with their handlers. Imported only where knowledge is on. */
-import { isTerminal } from "@detent/knowledge"
+import { DocumentId, isTerminal } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
@@ -15,6 +15,7 @@ import { selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchView } from "../batch/BatchView.ts"
 import { decideReview, ownName, reviewPlaceFrom, reviewPlaceText } from "../batch/Reviewing.ts"
 import { chooseGraph } from "../graph/chooseGraph.ts"
+import { decideIdentity, undoIdentity } from "../graph/Identity.ts"
 import { json, type Session, sessionOf } from "./Session.ts"
 import { argumentsOf, failure, looking, optional, ToolRefused } from "./Tools.ts"
 
@@ -132,7 +133,58 @@ export const DecideReview = Tool.make("decide_review", {
   .annotate(Tool.Destructive, true)
   .annotate(Tool.Strict, true)
 
-export const knowledgeTools = Toolkit.make(QueryGraph, WatchBatch, EstimateBatch, StartBatch, ListReview, DecideReview)
+const graphParameter = optional(Schema.String, "the graph; not needed where there is only one")
+
+export const DecideIdentity = Tool.make("decide_identity", {
+  failure,
+  description:
+    "Makes two entities of the graph one, makes one several, or keeps two apart, for later batches too. Returns the decision with its number for undo_identity. Needs the role operate.",
+  parameters: argumentsOf({
+    decision: Schema.Literals(["merge", "split", "different"]),
+    entities: Schema.Array(Schema.String)
+      .check(Schema.isMinLength(1), Schema.isMaxLength(2))
+      .annotate({ description: "IRIs: two, of which the first stays with merge; one with split" }),
+    documents: Schema.optionalKey(
+      Schema.Array(DocumentId)
+        .check(Schema.isMinLength(1), Schema.isMaxLength(1000))
+        .annotate({ description: "with split: ids of documents whose mentions become one entity. Default: those of each document do" }),
+    ),
+    reason: optional(Schema.String, "why; kept with the decision"),
+    namespace: graphParameter,
+    by: optional(Schema.String, "who decides. Default: the name of the user that runs this program"),
+    key: optional(Schema.String, "idempotency key: a repeated request returns the first result"),
+  }),
+  success: Schema.Struct({ decision: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
+export const UndoIdentity = Tool.make("undo_identity", {
+  failure,
+  description: "Takes back a decision of decide_identity: the graph gets the entities back as they were. Needs the role operate.",
+  parameters: argumentsOf({
+    decision: Schema.Int,
+    namespace: graphParameter,
+    by: optional(Schema.String, "who undoes it. Default: the name of the user that runs this program"),
+    key: optional(Schema.String, "idempotency key: a repeated request returns the first result"),
+  }),
+  success: Schema.Struct({ decision: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
+export const knowledgeTools = Toolkit.make(
+  QueryGraph,
+  WatchBatch,
+  EstimateBatch,
+  StartBatch,
+  ListReview,
+  DecideReview,
+  DecideIdentity,
+  UndoIdentity,
+)
 
 export const knowledgeToolHandlers = (
   session: Session,
@@ -172,6 +224,21 @@ export const knowledgeToolHandlers = (
               const id = yield* batchIdOf(batch)
               const decided = { action: decision, id, selection: { facts }, by: by ?? ownName(), key }
               return { outcome: json(yield* decideReview(serverWithKnowledge(session), decided)) }
+            }),
+          ),
+        decide_identity: ({ decision: kind, entities, documents, reason, namespace, by, key }) =>
+          operating(
+            Effect.gen(function* () {
+              const graphs = yield* chooseGraph(namespace)
+              const request = { kind, entities, documents, reason, by, key }
+              return { decision: json(yield* decideIdentity(serverWithKnowledge(session), graphs.namespace, request)) }
+            }),
+          ),
+        undo_identity: ({ decision, namespace, by, key }) =>
+          operating(
+            Effect.gen(function* () {
+              const graphs = yield* chooseGraph(namespace)
+              return { decision: json(yield* undoIdentity(serverWithKnowledge(session), graphs.namespace, { decision, by, key })) }
             }),
           ),
         estimate_batch: (parameters) =>

@@ -133,6 +133,9 @@ export const neighbourhood = (namespace: string, entity: string, version?: strin
 export const documentText = (namespace: string, documentId: string, start: number, end: number, version?: string): Read<T.DocumentText> =>
   read(["knowledge", namespace, "documents", documentId, "text"], { start, end, version })
 
+export const identities = (namespace: string): Read<List<"decisions", T.IdentityDecision>> =>
+  read(["knowledge", namespace, "identities"], { limit: 200 })
+
 export const versions = (namespace: string): Read<List<"versions", T.GraphVersion>> => read(["knowledge", namespace, "versions"])
 
 export const versionDiff = (namespace: string, from: string, to: string): Read<T.VersionDiff> =>

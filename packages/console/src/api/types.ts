@@ -53,6 +53,7 @@ export type Series = MetricsHistory["series"][number]
 export type WorkingProcess = typeof ClusterApi.WorkingProcess.Encoded
 export type Neighbourhood = typeof KnowledgeApi.Neighbourhood.Encoded
 export type DocumentText = typeof KnowledgeApi.DocumentText.Encoded
+export type IdentityDecision = typeof KnowledgeApi.Identity.Encoded
 export type GraphVersion = typeof KnowledgeApi.GraphVersionInfo.Encoded
 export type VersionDiff = typeof KnowledgeApi.VersionDiff.Encoded
 export type Vocabulary = typeof KnowledgeApi.Vocabulary.Encoded

@@ -14,6 +14,7 @@ import { FilterText } from "../parts/Filters.tsx"
 import { Graph, type GraphEdge, type GraphNode, mostNodes } from "../parts/Graph.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel, ProblemNote, Skeleton } from "../parts/Panel.tsx"
+import { Corrections, Decisions } from "./Corrections.tsx"
 
 export const shortIri = (iri: string): string => {
   const last = iri.split(iri.startsWith("urn:") ? /[#/:]/ : /[#/]/).findLast((part) => part !== "")
@@ -204,6 +205,7 @@ const Versions = ({ namespace }: { readonly namespace: string }) => {
         </Answer>
       </Panel>
       <VersionList namespace={namespace} from={from} to={to} />
+      <Decisions namespace={namespace} />
       {from === undefined || to === undefined ? null : <Comparison namespace={namespace} from={from} to={to} />}
     </div>
   )
@@ -382,6 +384,7 @@ const EntityView = ({ namespace, entity, version }: EntityViewProps) => {
                 labels={labels}
                 hrefOf={(iri) => hrefOf(["knowledge", namespace], { entity: iri, version })}
               />
+              {version === undefined ? <Corrections namespace={namespace} entity={entity} label={label} facts={stated} /> : null}
             </>
           )}
         </Answer>

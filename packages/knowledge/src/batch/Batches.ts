@@ -24,6 +24,7 @@ import * as Stream from "effect/Stream"
 import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUnknown } from "../graph/CanonicalGraph.ts"
 import { diffGraphs, type GraphDiff } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
+import type { IdentityStore } from "../review/IdentityStore.ts"
 import type { ReviewStore } from "../review/ReviewStore.ts"
 import type { Extractions } from "../runs/Extractions.ts"
 import { type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
@@ -143,7 +144,16 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
   Effect.gen(function* () {
     const engine = yield* Engine
     const services = yield* Effect.context<
-      Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog | ReviewStore | TaskQueue
+      | Storage
+      | ArtifactStore
+      | RunStore
+      | Extractors
+      | Extractions
+      | CanonicalGraph
+      | BatchEventLog
+      | ReviewStore
+      | IdentityStore
+      | TaskQueue
     >()
     const storage = yield* Storage
     const extractors = yield* Extractors

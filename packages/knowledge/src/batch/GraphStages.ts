@@ -17,6 +17,7 @@ import { linesOnlyIn, mergedParts, ownersOfLines, storedLines, withoutDocuments,
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
+import { IdentityStore } from "../review/IdentityStore.ts"
 import { collectReviews } from "../review/ReviewCollection.ts"
 import { byDocument, withDecisions } from "../review/ReviewedGraph.ts"
 import { ReviewStore } from "../review/ReviewStore.ts"
@@ -82,6 +83,7 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const isEmpty = others === undefined && brought.documents.length === 0
     const reviewCount = yield* collectReviews(state)
     const decisions = yield* decisionsOn(state.targetNamespace, brought, ontology)
+    const decidedMentions = yield* Effect.flatMap(IdentityStore, (identities) => identities.decided(state.targetNamespace))
     const documents = isEmpty
       ? Stream.empty
       : withDecisions<StageReadError, StageServices>(others?.graphs ?? graphsOf(state.batchId, again), byDocument(decisions))
@@ -94,6 +96,7 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
           existing,
           ontology,
           base: canonical.entityBase(state.targetNamespace),
+          decided: decidedMentions,
           // Documents that are only validated again come last, and do not count.
           ...(others === undefined ? { counted: changed.documents.length } : {}),
         })
@@ -104,7 +107,9 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const against = Option.match(current, { onNone: () => null, onSome: ({ version }) => version })
     const versions = others?.versions ?? brought.documents.map(({ documentId, runId, at }) => [documentId, runId, at])
     const decided = decisions.map(({ factId, verdict, by, at }) => [factId, verdict, by, at])
-    const from = contentHashOf(JSON.stringify([state.attempt, against ?? "", versions, decided]))
+    const identities = [...decidedMentions.entities, ...decidedMentions.merged]
+    const inputs = [state.attempt, against ?? "", versions, decided, ...(identities.length === 0 ? [] : [identities])]
+    const from = contentHashOf(JSON.stringify(inputs))
     const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), graph.lines)
     const { mentions, entities, merges, proposals } = graph.counts()
     // Tells users why two names are one entity, and which names may be.
@@ -403,17 +408,33 @@ const checkWithdrawal = (
     const after = canonical.linesBeside(current, batchId, new Set())
     const [gone, back] = [linesOnlyIn(before, after), linesOnlyIn(after, before)]
     const existing = linesOnlyIn(before, gone)
-    const validation = { shapes, isQuarantine: false }
+    const { violations, first } = yield* newViolations({ shapes, isQuarantine: false }, { gone, back, existing }, ontology)
+    if (first !== undefined) return yield* new WithdrawalRefused({ batchId, namespace, violations, first })
+  })
+
+/** A change of a graph: the sorted lines that go, that come, and that stay. */
+interface LineChange<E> {
+  readonly gone: Stream.Stream<string, E>
+  readonly back: Stream.Stream<string, E>
+  readonly existing: Stream.Stream<string, E>
+}
+
+/** How many violations a graph would have that it does not have now, and the first of them. */
+export const newViolations = (
+  validation: Parameters<typeof validateOnWorker>[0],
+  { gone, back, existing }: LineChange<GraphError>,
+  ontology: OntologyIndex,
+) =>
+  Effect.gen(function* () {
     const then = yield* validateOnWorker<GraphError>(validation, { added: back, existing, replaced: gone }, ontology)
-    if (then.violations === 0) return
-    // Validates the same nodes as they are now: the withdrawal does not cause violations that exist already.
+    if (then.violations === 0) return { violations: 0, first: undefined }
+    // Validates the same nodes as they are now: the change does not cause violations that exist already.
     const now = yield* validateOnWorker<GraphError>(validation, { added: gone, existing, replaced: back }, ontology)
     const known = new Set(now.listed.map(violationKey))
     const news = then.listed.filter((one) => one.severity === "Violation" && !known.has(violationKey(one)))
     const [first] = news
-    if (first === undefined) return
-    const violations = Math.max(news.length, then.violations - now.violations)
-    return yield* new WithdrawalRefused({ batchId, namespace, violations, first: violationText(first) })
+    if (first === undefined) return { violations: 0, first: undefined }
+    return { violations: Math.max(news.length, then.violations - now.violations), first: violationText(first) }
   })
 
 const violationKey = ({ sources: _, ...violation }: Violation): string => JSON.stringify(violation)

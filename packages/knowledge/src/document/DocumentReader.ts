@@ -229,7 +229,7 @@ const compoundsIn = (pages: ReadonlyArray<string>): ReadonlySet<string> =>
   new Set(pages.flatMap((page) => [...page.matchAll(/(?<!\p{L})\p{L}+-\p{L}+/gu)].map(([word]) => word.toLowerCase())))
 
 /**
- * Joins words that the end of a line divides: "agree-" and "ment" are "agreement". The hyphen stays before a capital letter, as in
+ * Joins the two parts of a word that the end of a line divides with a hyphen. The hyphen stays before a capital letter, as in
  * "Rolls-Royce", in an address, and in a compound that the document writes with a hyphen elsewhere.
  */
 const joinDividedWords = (page: string, compounds: ReadonlySet<string>): string =>

@@ -153,8 +153,21 @@ const statementTriples = (fact: Fact, stated: Triple, source: FactSource): Reado
 }
 
 /** The same fact at the same place is the same statement; at another place it is another statement of the fact. */
-const statementIri = ({ subject, predicate, object }: Triple, span: Span, source: FactSource): string =>
+const statementIri = ({ subject, predicate, object }: Triple, span: Span, source: Pick<FactSource, "documentId">): string =>
   `${statementPrefix}${source.documentId}:${digest(subject.value, predicate.value, kind(object), object.value, `${span.start}-${span.end}`)}`
+
+/** The parts of a fact of a document, as its statement's IRI has them: `subject` and an object that is an entity are IRIs of mentions. */
+export interface StatementParts {
+  readonly documentId: DocumentId
+  readonly subject: string
+  readonly property: string
+  readonly object: Triple["object"]
+  readonly span: Span
+}
+
+/** Whether the IRI of a statement is that of a fact with these parts. */
+export const isStatementOf = (iri: string, { documentId, subject, property, object, span }: StatementParts): boolean =>
+  iri === statementIri(triple(namedNode(subject), property, object), span, { documentId })
 
 const kind = (object: Triple["object"]): string => (object.termType === "Literal" ? object.datatype.value : object.termType)
 

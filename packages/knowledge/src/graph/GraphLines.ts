@@ -160,7 +160,7 @@ export const nodesOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Stream.S
 // label or class of an entity belongs to the documents whose IRI for the entity is a digest of that label and class. So a document
 // can be removed from a graph, and facts that another document states too remain.
 
-const derivedFrom = `<${vocabularies.prov}wasDerivedFrom>`
+export const derivedFrom = `<${vocabularies.prov}wasDerivedFrom>`
 export const sameAs = `<${owl.sameAs}>`
 
 const statementStart = "<urn:detent:statement:"
@@ -172,7 +172,8 @@ const iriOf = (term: string): string => term.slice(1, -1)
 export const documentOfLine = (line: string): string | undefined =>
   line.startsWith(documentStart) ? documentOfIri(iriOf(lineParts(line).subject)) : undefined
 
-const statementsOf = <E, R>(lines: Stream.Stream<string, E, R>) =>
+/** The nodes of the statements among sorted lines. */
+export const statementsOf = <E, R>(lines: Stream.Stream<string, E, R>) =>
   nodesOfLines(Stream.filter(lines, (line) => line.startsWith(statementStart)))
 
 /** The ids of the documents that lines come from. */

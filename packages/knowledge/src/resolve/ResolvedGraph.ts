@@ -36,7 +36,19 @@ export interface ResolveOptions<E, R> {
   readonly base: string
   /** How many documents count, from the first on. Default: all. */
   readonly counted?: number
+  /** What people have decided about mentions. */
+  readonly decided?: DecidedMentions
 }
+
+/** Decisions of people on mentions. */
+export interface DecidedMentions {
+  /** The IRI of the entity, by the IRI that the mention has in its document. */
+  readonly entities: ReadonlyMap<string, string>
+  /** The entity that an entity became, by the IRI that was merged away. */
+  readonly merged: ReadonlyMap<string, string>
+}
+
+const nothingDecided: DecidedMentions = { entities: new Map(), merged: new Map() }
 
 export interface ResolvedGraph<E, R> {
   /** Unsorted, and may contain duplicates. */
@@ -51,7 +63,7 @@ export interface ResolvedGraph<E, R> {
 
 export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedGraph<E, R>, E, R> =>
   Effect.gen(function* () {
-    const { documents, existing, ontology, base, counted = Number.POSITIVE_INFINITY } = options
+    const { documents, existing, ontology, base, counted = Number.POSITIVE_INFINITY, decided = nothingDecided } = options
     const identifying = new Set(
       ontology.ontology.properties.filter(({ traits }) => traits.includes("inverseFunctional")).map(({ iri }) => `<${iri}>`),
     )
@@ -71,12 +83,14 @@ export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effec
       Effect.map(Stream.runCollect(entitiesOf(lines)), (nodes) => {
         offsets.push(resolver.mentionCount)
         ids.push(entityPlace(nameOfNode(nodes[0]?.subject ?? ""))?.document ?? "")
-        resolver.addDocument(nodes.map((node) => entities.mention(node)))
+        resolver.addDocument(nodes.map((node) => entities.mention(node, decided.entities.get(nameOfNode(node.subject)))))
       }),
     )
     const resolution = resolver.resolve()
     const { clusters, clusterOf, merges, proposals } = resolution
-    const iris = canonicalIris(base, clusters, firstDocumentsOf(clusters.length, resolution, offsets, ids)).map((iri) => `<${iri}>`)
+    const iris = canonicalIris(base, clusters, firstDocumentsOf(clusters.length, resolution, offsets, ids)).map(
+      (iri) => `<${decided.merged.get(iri) ?? iri}>`,
+    )
     const rewritten = Stream.flatMap(Stream.zipWithIndex(documents), ([lines, position]) =>
       rewrite(lines, (index) => iris[clusterOf[(offsets[position] ?? 0) + index] ?? -1]),
     )
@@ -101,8 +115,9 @@ class EntityReading {
     this.#single = single
   }
 
-  mention(node: NodeOfLines): NamedMention {
+  mention(node: NodeOfLines, known: string | undefined): NamedMention {
     return {
+      ...(known === undefined ? {} : { known }),
       type: this.#values(node, typePredicate)[0] ?? "",
       name: this.#values(node, labelPredicate)[0] ?? "",
       identifiers: this.#identifiers(node),
@@ -239,8 +254,13 @@ export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Eff
       return { lines: sortLines(graph.lines), counts: () => outputOf(graph) }
     }
     let counts: ResolveOutput = { mentions: 0, entities: 0, merges: [], proposals: [] }
-    const { documents, existing, ontology, base, counted } = options
-    const input: ResolveInput = { ontology: ontology.pack(), base, ...(counted === undefined ? {} : { counted }) }
+    const { documents, existing, ontology, base, counted, decided = nothingDecided } = options
+    const input: ResolveInput = {
+      ontology: ontology.pack(),
+      base,
+      ...(counted === undefined ? {} : { counted }),
+      decided: { entities: [...decided.entities], merged: [...decided.merged] },
+    }
     const lines = pool.value.stream<E, R>("resolution.resolve", input, {
       limit: pool.value.limits.graph,
       sources: {
@@ -262,6 +282,7 @@ interface ResolveInput {
   readonly ontology: PackedOntology
   readonly base: string
   readonly counted?: number
+  readonly decided: Readonly<Record<keyof DecidedMentions, ReadonlyArray<readonly [string, string]>>>
 }
 
 interface ResolveOutput {
@@ -297,7 +318,7 @@ const outputOf = <E, R>({ mentions, entities, merges, proposals }: ResolvedGraph
 type ResolveSource = "documents" | "existing"
 
 /** Emits the lines of the resolved graph sorted, each once. */
-const resolutionTask = ({ ontology, ...input }: ResolveInput, channel: TaskChannel): Promise<ResolveOutput> =>
+const resolutionTask = ({ ontology, decided, ...input }: ResolveInput, channel: TaskChannel): Promise<ResolveOutput> =>
   Effect.runPromise(
     Effect.gen(function* () {
       const graph = yield* resolveGraphs({
@@ -306,6 +327,7 @@ const resolutionTask = ({ ontology, ...input }: ResolveInput, channel: TaskChann
         ),
         existing: itemsOf<string>(channel, "existing" satisfies ResolveSource),
         ontology: OntologyIndex.unpack(ontology),
+        decided: { entities: new Map(decided.entities), merged: new Map(decided.merged) },
         ...input,
       })
       yield* Stream.runForEachArray(sortLines(graph.lines), (lines) => Effect.promise(() => channel.emit(lines)))

@@ -18,6 +18,8 @@ export interface NamedMention {
   readonly identifiers?: ReadonlyArray<Identifier>
   /** Its values of properties that have one value for each entity. */
   readonly values?: ReadonlyArray<SingleValue>
+  /** The IRI of its entity, where a person has decided it. */
+  readonly known?: string
 }
 
 /** A property that has one value for each entity, and the value as text: `["https://example.org/birthYear", "1815"]`. */
@@ -132,8 +134,10 @@ export class Resolver {
   addDocument(mentions: ReadonlyArray<NamedMention>): void {
     const forms = mentions.map(({ name }) => this.#formOf(name))
     mentions.forEach((mention, index) => {
-      const full = fullNameInDocument(mentions, forms, index)
-      const node = this.#nodeOf(mention.type, full ?? mention.name, mention.identifiers ?? [], undefined, mention.values ?? [])
+      const { type, known, identifiers = [], values = [] } = mention
+      const full = known === undefined ? fullNameInDocument(mentions, forms, index) : undefined
+      const own: ReadonlyArray<Identifier> = known === undefined ? identifiers : [[knownKind, known], ...identifiers]
+      const node = this.#nodeOf(type, full ?? mention.name, own, known, values)
       const found = this.#nodes[node]
       if (found !== undefined) found.mentions++
       if (this.#mentionCount === this.#mentions.length) {

@@ -39,6 +39,7 @@ import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion, 
 import { involvedIn, mergedStreams, storedLines, withoutEntities, withoutStatements, writeLines } from "../graph/GraphLines.ts"
 import { lineParts, termOf } from "../rdf/Turtle.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
+import { IdentityStore } from "../review/IdentityStore.ts"
 import { collectReviews } from "../review/ReviewCollection.ts"
 import {
   acceptedLines,
@@ -193,6 +194,7 @@ const make = (folder: StorageFolder) =>
     const canonical = yield* CanonicalGraph
     const storage = yield* Storage
     const context = yield* Effect.context<RunStore | ArtifactStore | Storage | Extractors | CanonicalGraph | ReviewStore>()
+    const identities = yield* IdentityStore
     const one = yield* Semaphore.make(1)
 
     /** Returns the state of a batch. Makes the review list of a batch of an earlier release on the first request. */
@@ -499,7 +501,9 @@ const make = (folder: StorageFolder) =>
         const documents = Stream.fromIterable(
           [...byDocument.values()].map((some) => Stream.fromIterable(sortedLines(some.flatMap(acceptedLines)))),
         )
-        const resolved = yield* resolveOnWorker<GraphError, never>({ documents, existing, ontology, base: canonical.entityBase(namespace) })
+        const decided = yield* identities.decided(namespace)
+        const base = canonical.entityBase(namespace)
+        const resolved = yield* resolveOnWorker<GraphError, never>({ documents, existing, ontology, base, decided })
         return new Map([...namesOf(yield* Stream.runCollect(resolved.lines)), ...known])
       })
 

@@ -11,12 +11,9 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
-import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
+import { makeChanging, makeOperating, operator, refuseUnknownKeys } from "../serve/Operating.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 import { withStart } from "./StartBody.ts"
-
-/** The reviewer of a request that names none: a token identifies a role, not a person. */
-const operator = "operator"
 
 const selectionOf = ({ facts, all: _, by: __, ...filter }: ReviewDecision): ReviewSelection =>
   facts === undefined ? { all: true, ...filter } : { facts }

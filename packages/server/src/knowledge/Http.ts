@@ -1,18 +1,19 @@
 /** Handlers of the knowledge API. */
 
-import { ofVersion } from "@detent/api/KnowledgeApi"
+import { IdentityChange, IdentityUndo, ofVersion } from "@detent/api/KnowledgeApi"
 import { KnowledgePart } from "@detent/api/KnowledgePart"
 import { pageSize } from "@detent/api/Paging"
 import type { ContentHash } from "@detent/blobs"
 import { CanonicalGraph, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
 import * as explore from "@detent/workspace/operations/graphExplore"
+import * as identities from "@detent/workspace/operations/identities"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Stream from "effect/Stream"
-import { makeOperating, readParameter } from "../serve/Operating.ts"
+import { makeChanging, makeOperating, operator, readParameter, refuseUnknownKeys } from "../serve/Operating.ts"
 
 /** How long one query may occupy the thread that answers all queries. */
 const queryTimeout = "10 seconds"
@@ -22,6 +23,9 @@ export const knowledgeHandlers = HttpApiBuilder.group(
   "knowledge",
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating<KnowledgeServices>()
+    const changing = yield* makeChanging<KnowledgeServices>()
+    const identityKeys = refuseUnknownKeys(IdentityChange)
+    const undoKeys = refuseUnknownKeys(IdentityUndo)
     const { lines } = yield* CanonicalGraph.CanonicalGraph
 
     const query = (namespace: Namespace, chosen: ContentHash | undefined, text: string) =>
@@ -82,6 +86,19 @@ export const knowledgeHandlers = HttpApiBuilder.group(
       .handle("queryBody", ({ params, request, payload }) =>
         Effect.flatMap(readParameter(request, ofVersion), (version) => operating(query(params.namespace, version, payload))),
       )
+      .handle("identities", ({ params: { namespace }, query: { limit = pageSize, after } }) =>
+        operating(identities.list(namespace, { limit, after })),
+      )
+      .handle("decideIdentity", (input) => {
+        const { request, params, payload } = input
+        const decision = identities.decide(params.namespace, { ...payload, by: payload.by ?? operator })
+        return Effect.andThen(identityKeys(request), changing(input, decision))
+      })
+      .handle("undoIdentity", (input) => {
+        const { request, params, payload } = input
+        const undoing = identities.undo(params.namespace, params.decision, payload.by ?? operator)
+        return Effect.andThen(undoKeys(request), changing(input, undoing))
+      })
       .handleRaw("report", ({ params: { namespace }, query: { batch, limit = 1000, version: chosen } }) =>
         operating(
           Effect.gen(function* () {

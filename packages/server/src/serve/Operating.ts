@@ -18,6 +18,9 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { answering, badRequest, type OperationError } from "./ProblemOf.ts"
 
+/** The person of a request that names none: a token identifies a role, not a person. */
+export const operator = "operator"
+
 /** `S` are the additional services of a system. */
 export const makeOperating = <S = never>() =>
   Effect.map(

@@ -232,21 +232,21 @@ export const withdraw = (id: BatchId, options?: { readonly force?: boolean }) =>
 /** A page of the review list of a batch: facts whose confidence was too low for the graph. */
 export const review = (id: BatchId, query?: ReviewQuery) => Effect.flatMap(Reviews, (reviews) => reviews.list(id, query))
 
-/** The reviewer's name in one line, as the database and the graph store it. */
-const reviewerOf = (by: string): string => by.replace(/\s+/gu, " ").trim().slice(0, 200)
+/** The name of a person in one line, as the database and the graph store it. */
+export const actorName = (by: string): string => by.replace(/\s+/gu, " ").trim().slice(0, 200)
 
 export const accept = (id: BatchId, selection: ReviewSelection, by: string) =>
   deciding(
     id,
     "accepted",
-    Effect.flatMap(Reviews, (reviews) => reviews.accept(id, selection, reviewerOf(by))),
+    Effect.flatMap(Reviews, (reviews) => reviews.accept(id, selection, actorName(by))),
   )
 
 export const reject = (id: BatchId, selection: ReviewSelection, by: string) =>
   deciding(
     id,
     "rejected",
-    Effect.flatMap(Reviews, (reviews) => reviews.reject(id, selection, reviewerOf(by))),
+    Effect.flatMap(Reviews, (reviews) => reviews.reject(id, selection, actorName(by))),
   )
 
 /** Also counts the decisions of an earlier attempt at the same request. */
@@ -269,7 +269,7 @@ export const reopen = (id: BatchId, selection: ReviewSelection, by: string) =>
   deciding(
     id,
     "open",
-    Effect.flatMap(Reviews, (reviews) => reviews.reopen(id, selection, reviewerOf(by))),
+    Effect.flatMap(Reviews, (reviews) => reviews.reopen(id, selection, actorName(by))),
   )
 
 /** The facts that a batch added to its graph and removed from it, by document. */
