@@ -301,12 +301,16 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Transform, (operation) => takes(ofVersion)(queryAnswers(operation))),
     HttpApiEndpoint.get("export", `${path}/export`, {
       params,
-      query: { format: ExportFormat, version },
+      query: { format: ExportFormat, factsOnly: Schema.optionalKey(Schema.Literal("true")), version },
       success: HttpApiSchema.StreamUint8Array(),
       error,
     })
       .annotate(OpenApi.Summary, "Export a graph")
-      .annotate(OpenApi.Description, "The whole graph as a file. `entities` and `relations` are tables in CSV.")
+      .annotate(
+        OpenApi.Description,
+        "The whole graph as a file. `entities` and `relations` are tables in CSV; `nquads` has a named graph for each document. With " +
+          "`factsOnly=true` without where facts come from: no statements and no documents.",
+      )
       .annotate(OpenApi.Transform, answersWith(exported)),
     HttpApiEndpoint.get("identities", `${path}/identities`, {
       params,

@@ -321,7 +321,7 @@ export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontolo
         triples += batch.length
         return batch
       })
-      yield* storage.setStream(uri, Stream.encodeText(exportGraph(lines, "turtle", prefixes)))
+      yield* storage.setStream(uri, Stream.encodeText(exportGraph(lines, "turtle", { prefixes })))
       yield* canonical.recordTriples(written, triples)
       current = Option.filter(yield* canonical.current(namespace), ({ version }) => version !== written.version)
     }

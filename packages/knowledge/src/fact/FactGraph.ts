@@ -27,7 +27,7 @@ const documentPrefix = "urn:detent:document:"
 const entityPrefix = "urn:detent:entity:"
 const statementPrefix = "urn:detent:statement:"
 
-export const documentIri = (document: DocumentId): string => `${documentPrefix}${document}`
+export const documentIri = (document: string): string => `${documentPrefix}${document}`
 
 /** The id in the IRI of a document; any other IRI is returned unchanged. */
 export const documentOfIri = (iri: string): string => (iri.startsWith(documentPrefix) ? iri.slice(documentPrefix.length) : iri)
@@ -153,12 +153,12 @@ const statementTriples = (fact: Fact, stated: Triple, source: FactSource): Reado
 }
 
 /** The same fact at the same place is the same statement; at another place it is another statement of the fact. */
-const statementIri = ({ subject, predicate, object }: Triple, span: Span, source: Pick<FactSource, "documentId">): string =>
+const statementIri = ({ subject, predicate, object }: Triple, span: Span, source: Pick<StatementParts, "documentId">): string =>
   `${statementPrefix}${source.documentId}:${digest(subject.value, predicate.value, kind(object), object.value, `${span.start}-${span.end}`)}`
 
 /** The parts of a fact of a document, as its statement's IRI has them: `subject` and an object that is an entity are IRIs of mentions. */
 export interface StatementParts {
-  readonly documentId: DocumentId
+  readonly documentId: string
   readonly subject: string
   readonly property: string
   readonly object: Triple["object"]

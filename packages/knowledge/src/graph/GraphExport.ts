@@ -1,18 +1,19 @@
 /**
- * Exports a graph for other programs: Turtle, N-Triples, JSON-LD, and two tables for spreadsheets, one of entities and one of the
- * relations between them. All formats stream from sorted lines.
+ * Exports a graph for other programs: Turtle, N-Triples, JSON-LD, N-Quads, and two tables for spreadsheets, one of entities and one of
+ * the relations between them. All formats stream from sorted lines. In N-Quads, a fact is in the named graph of each document that
+ * states it, so that quad stores can ask who says what without the statements of the other formats.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { graphPrefixes } from "../fact/FactGraph.ts"
+import { documentIri, documentOfIri, documentOfStatement, graphPrefixes } from "../fact/FactGraph.ts"
 import type { Literal, Triple } from "../rdf/Term.ts"
-import { detached, nameOfNode, termOf, turtleText, typePredicate } from "../rdf/Turtle.ts"
+import { detached, lineParts, nameOfNode, termOf, turtleText, typePredicate } from "../rdf/Turtle.ts"
 import { owl, prov, xsd } from "../rdf/Vocabulary.ts"
-import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./GraphLines.ts"
+import { derivedFrom, labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statedLine, statementType } from "./GraphLines.ts"
 
 /** The formats of an exported graph. */
-export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "entities", "relations"])
+export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "nquads", "entities", "relations"])
 export type ExportFormat = typeof ExportFormat.Type
 
 /** The content type of each format. */
@@ -20,16 +21,24 @@ export const contentTypes: Readonly<Record<ExportFormat, string>> = {
   turtle: "text/turtle; charset=utf-8",
   ntriples: "application/n-triples; charset=utf-8",
   jsonld: "application/ld+json; charset=utf-8",
+  nquads: "application/n-quads; charset=utf-8",
   entities: "text/csv; charset=utf-8",
   relations: "text/csv; charset=utf-8",
 }
 
+export interface ExportOptions {
+  readonly prefixes?: Readonly<Record<string, string>>
+  /** Leaves out where facts come from: statements, documents, and the IRIs that entities have in documents. Default: false. */
+  readonly isFactsOnly?: boolean
+}
+
 /** The exported text in chunks. For `relations`, `lines` is read twice: the first pass collects the labels. */
 export const exportGraph = <E, R>(
-  lines: Stream.Stream<string, E, R>,
+  all: Stream.Stream<string, E, R>,
   format: ExportFormat,
-  prefixes: Readonly<Record<string, string>> = {},
+  { prefixes = {}, isFactsOnly = false }: ExportOptions = {},
 ): Stream.Stream<string, E, R> => {
+  const lines = isFactsOnly && format !== "nquads" ? Stream.filter(all, isFact) : all
   switch (format) {
     case "turtle":
       return turtleText(lines, { ...graphPrefixes, ...prefixes })
@@ -37,12 +46,57 @@ export const exportGraph = <E, R>(
       return Stream.mapArray(lines, (batch) => [`${batch.join("\n")}\n`])
     case "jsonld":
       return jsonLd(lines)
+    case "nquads":
+      return quads(all, isFactsOnly)
     case "entities":
       return Stream.concat(Stream.succeed("iri,types,label,otherLabels\r\n"), rowsOf(lines, entityRow))
     case "relations":
       return relations(lines)
   }
 }
+
+/** Whether a line says something about an entity, and not where that comes from. */
+const isFact = (line: string): boolean => {
+  const { subject, predicate } = lineParts(line)
+  return !isOfProvenance(subject) && predicate !== sameAs && predicate !== derivedFrom
+}
+
+const isOfProvenance = (subject: string): boolean => documentOfTerm(subject) !== undefined || statementOfTerm(subject) !== undefined
+
+const statementOfTerm = (subject: string): string | undefined => documentOfStatement(subject.slice(1, -1))
+
+const documentOfTerm = (subject: string): string | undefined => {
+  const iri = subject.slice(1, -1)
+  const id = documentOfIri(iri)
+  return id === iri ? undefined : id
+}
+
+/** Classes, labels and documents are in the default graph. The statements of a document are adjacent. */
+const quads = <E, R>(lines: Stream.Stream<string, E, R>, isFactsOnly: boolean): Stream.Stream<string, E, R> =>
+  Stream.suspend(() => {
+    let document = ""
+    let stated = new Set<string>()
+    const quadsOf = (node: NodeOfLines): string => {
+      const { subject, values } = node
+      const own = statementOfTerm(subject)
+      if (own === undefined) {
+        if (documentOfTerm(subject) !== undefined) return isFactsOnly ? "" : linesOf(node, [...values.keys()])
+        return linesOf(node, [typePredicate, labelPredicate])
+      }
+      if (own !== document) stated = new Set()
+      document = own
+      const fact = statedLine(node)?.slice(0, -1)
+      if (fact === undefined || stated.has(fact)) return ""
+      stated.add(fact)
+      return `${fact}<${documentIri(own)}> .\n`
+    }
+    return Stream.filter(Stream.map(nodesOfLines(lines), quadsOf), (text) => text !== "")
+  })
+
+const linesOf = ({ subject, values }: NodeOfLines, predicates: ReadonlyArray<string>): string =>
+  predicates
+    .flatMap((predicate) => (values.get(predicate) ?? []).map((object) => `${[subject, predicate, object, "."].join(" ")}\n`))
+    .join("")
 
 const jsonLd = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<string, E, R> => {
   let first = true

@@ -10,7 +10,6 @@ import * as Stream from "effect/Stream"
 import { documentIri, documentOfStatement, entityDigest, entityPlace, isStatementOf } from "../fact/FactGraph.ts"
 import { lineParts, termOf, typePredicate } from "../rdf/Turtle.ts"
 import { detentVocabulary, rdf } from "../rdf/Vocabulary.ts"
-import { DocumentId } from "../storage/Identity.ts"
 import { derivedFrom, labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statementsOf } from "./GraphLines.ts"
 
 /** A mention: its IRI in its document, and the IRI of its entity. */
@@ -119,7 +118,7 @@ export const moveMentions = <E, R>(
         .flatMap((left) => candidates(object).map((right) => [left, right] as const))
         .find(([left, right]) =>
           isStatementOf(iriOf(statement), {
-            documentId: DocumentId.make(document ?? ""),
+            documentId: document ?? "",
             subject: left ?? iriOf(subject),
             property: iriOf(predicate),
             object: right === undefined ? termOf(object) : { termType: "NamedNode", value: right },
@@ -173,7 +172,7 @@ const addEntities = (
     const entity = `<${entityOf(mention, own)}>`
     if (entity !== `<${mention}>`) add(entity, sameAs, `<${mention}>`)
     const document = entityPlace(mention)?.document
-    if (document !== undefined) add(entity, derivedFrom, `<${documentIri(DocumentId.make(document))}>`)
+    if (document !== undefined) add(entity, derivedFrom, `<${documentIri(document)}>`)
   }
   // A label that is shorter or longer than the name in the digest belongs to a mention without a match.
   const rest = [...types.map((type) => [typePredicate, type] as const), ...labels.map((label) => [labelPredicate, label] as const)]

@@ -39,6 +39,43 @@ it.effect("JSON-LD holds every node with its values", () =>
   ),
 )
 
+const document = "<urn:detent:document:doc-1>"
+const statement = (digest: string, subject: string) => [
+  `<urn:detent:statement:doc-1:${digest}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#object> <urn:b> .`,
+  `<urn:detent:statement:doc-1:${digest}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#predicate> <urn:sails> .`,
+  `<urn:detent:statement:doc-1:${digest}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#subject> <${subject}> .`,
+  `<urn:detent:statement:doc-1:${digest}> ${type} <http://www.w3.org/1999/02/22-rdf-syntax-ns#Statement> .`,
+]
+const named = [`<urn:a> ${label} "Alba" .`, `<urn:a> ${type} <urn:Ship> .`]
+const sourced = [
+  ...named,
+  "<urn:a> <http://www.w3.org/2002/07/owl#sameAs> <urn:detent:entity:doc-1:1> .",
+  `<urn:a> <http://www.w3.org/ns/prov#wasDerivedFrom> ${document} .`,
+  "<urn:a> <urn:sails> <urn:b> .",
+  `${document} <http://purl.org/dc/terms/source> <file:///a.txt> .`,
+  ...statement("1", "urn:a"),
+  ...statement("2", "urn:a"),
+].toSorted()
+
+it.effect("N-Quads have a fact once in the graph of each document that states it, and names in the default graph", () =>
+  Effect.gen(function* () {
+    const quads = (isFactsOnly: boolean) =>
+      Effect.map(Stream.mkString(exportGraph(Stream.fromIterable(sourced), "nquads", { isFactsOnly })), (text) =>
+        text.trim().split("\n").toSorted(),
+      )
+    const facts = [...named, `<urn:a> <urn:sails> <urn:b> ${document} .`]
+    expect(yield* quads(true)).toEqual(facts.toSorted())
+    expect(yield* quads(false)).toEqual([...facts, `${document} <http://purl.org/dc/terms/source> <file:///a.txt> .`].toSorted())
+  }),
+)
+
+it.effect("facts alone have no statements, documents or IRIs of entities in documents", () =>
+  Effect.gen(function* () {
+    const text = yield* Stream.mkString(exportGraph(Stream.fromIterable(sourced), "ntriples", { isFactsOnly: true }))
+    expect(text.trim().split("\n").toSorted()).toEqual([...named, "<urn:a> <urn:sails> <urn:b> ."].toSorted())
+  }),
+)
+
 it.effect("an empty graph is an empty list", () =>
   Effect.map(Stream.mkString(exportGraph(Stream.empty, "jsonld")), (text) => expect(JSON.parse(text)).toEqual([])),
 )

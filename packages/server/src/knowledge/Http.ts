@@ -116,10 +116,10 @@ export const knowledgeHandlers = HttpApiBuilder.group(
           }),
         ),
       )
-      .handleRaw("export", ({ params: { namespace }, query: { format, version: chosen } }) =>
+      .handleRaw("export", ({ params: { namespace }, query: { format, factsOnly, version: chosen } }) =>
         operating(
           Effect.map(explore.versionOf(namespace, chosen), (version) =>
-            HttpServerResponse.stream(Stream.encodeText(exportGraph(lines(version), format)), {
+            HttpServerResponse.stream(Stream.encodeText(exportGraph(lines(version), format, { isFactsOnly: factsOnly !== undefined })), {
               contentType: contentTypes[format],
             }),
           ),

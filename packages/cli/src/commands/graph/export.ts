@@ -22,10 +22,11 @@ export default command(
         name: "format",
         kind: "text",
         value: "FORMAT",
-        choices: ["turtle", "ntriples", "jsonld", "entities", "relations"],
+        choices: ["turtle", "ntriples", "jsonld", "nquads", "entities", "relations"],
         default: "turtle",
-        summary: "entities and relations are tables (CSV)",
+        summary: "entities and relations are tables (CSV); nquads has a named graph for each document",
       },
+      { name: "facts-only", kind: "flag", summary: "without where facts come from: no statements and no documents" },
       { name: "output", kind: "text", value: "FILE", summary: "write to this file. Default: stdout", complete: "file" },
     ],
     examples: [{ line: "detent graph export --format relations --output relations.csv", says: "for a spreadsheet" }],
@@ -35,7 +36,7 @@ export default command(
       const output = yield* Output
       const version = yield* chooseVersion(input)
       const { lines } = yield* CanonicalGraph.CanonicalGraph
-      const pieces = exported(lines(version), input.format)
+      const pieces = exported(lines(version), input.format, { isFactsOnly: input["facts-only"] })
       const { output: file } = input
       if (file === undefined) return yield* Stream.runForEach(pieces, output.write)
       yield* writePieces(file, pieces)
