@@ -57,7 +57,7 @@ const shortLine = 32
 
 const isShortLine = (text: string, lineStart: number, newline: number): boolean => {
   if (newline - lineStart >= shortLine) return false
-  const lastWord = /(?<!\S)\S+\s*$/.exec(text.slice(lineStart, newline))?.[0].trim() ?? ""
+  const lastWord = text.slice(lineStart, newline).trim().split(/\s/).at(-1) ?? ""
   const isContinued = /[,;&–-]$/.test(lastWord) || isFunctionWord(lastWord)
   return !isContinued && /^\n[^\S\n]*["“‘(]?[\p{Lu}\p{Lo}\p{N}]/u.test(text.slice(newline, newline + 16))
 }

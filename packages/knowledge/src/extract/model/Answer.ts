@@ -438,7 +438,9 @@ const decimalOf = (lexical: string): Decimal => {
   const [mantissa = "", power = "0"] = lexical.split(/[eE]/)
   const [whole = "", fraction = ""] = mantissa.replace(/^[+-]/, "").split(".")
   const significant = `${whole}${fraction}`.replace(/^0+/, "")
-  const digits = significant.replace(/(?<!0)0+$/, "")
+  let end = significant.length
+  while (significant[end - 1] === "0") end--
+  const digits = significant.slice(0, end)
   if (digits === "") return { digits, exponent: 0 }
   return { digits, exponent: Number(power) - fraction.length + significant.length - digits.length }
 }
