@@ -37,7 +37,7 @@ import type { JsonObject } from "./kind/ItemKind.ts"
 import type { AnyUpload, UploadDefinition } from "./kind/UploadDefinition.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
 import { checkReadable } from "./stages/BatchFile.ts"
-import { type Kind, kindNamed, type Uploading } from "./stages/Uploading.ts"
+import { type Kind, kindNamed, kindOfBatch, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { contentOf, findEntry, findStored, replaceContent } from "./store/Entries.ts"
 import type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
@@ -431,10 +431,11 @@ export class UploadService implements UploadsService {
     return Effect.gen({ self: this }, function* () {
       const { store } = this.#uploading
       const row = yield* this.#row(batchId)
-      const kind = yield* kindNamed(this.#uploading, row.kind)
       const entry = yield* findEntry(store, row.batch, index)
       if (entry?.state !== "failed") return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
-      yield* this.#checkUsable(batchId, index)
+      const status = yield* this.status(batchId)
+      yield* this.#checkUsable(status, index)
+      const kind = yield* kindOfBatch(this.#uploading, status.batch)
       const invalid = ({ reason, message }: ItemProblem) => Effect.fail(new ItemStillInvalid({ batchId, index, reason, problem: message }))
       // Writing the JSON of such an item would overflow the stack.
       if (isTooDeep(item)) return yield* invalid(tooDeep)
@@ -448,12 +449,13 @@ export class UploadService implements UploadsService {
   }
 
   /** Refuses a correction that no retry could use. */
-  #checkUsable(batchId: string, index: number): Effect.Effect<void, BatchNotFound | BatchNotRetryable | ReadError> {
-    return Effect.flatMap(this.status(batchId), ({ state, isResting, canRetry, batch: { retryCount, lastRetryAt = 0 } }) =>
-      state === "failed" && isResting && !canRetry
-        ? Effect.fail(new BatchNotRetryable({ batchId, retryCount, lastRetryAt, index }))
-        : Effect.void,
-    )
+  #checkUsable(
+    { batchId, state, isResting, canRetry, batch: { retryCount, lastRetryAt = 0 } }: BatchStatus,
+    index: number,
+  ): Effect.Effect<void, BatchNotRetryable> {
+    return state === "failed" && isResting && !canRetry
+      ? Effect.fail(new BatchNotRetryable({ batchId, retryCount, lastRetryAt, index }))
+      : Effect.void
   }
 
   /** Why an item with this content would fail now. */

@@ -1,10 +1,24 @@
 /** Uploads of tables: what is found, what is refused by row, and what a correction changes. */
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import { workbook } from "../../tables/test/support/workbook.ts"
-import { Items, Uploads } from "../src/index.ts"
+import { defineUpload, Items, Uploads } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk } from "./support/Desk.ts"
+
+const Products = defineUpload({
+  name: "Products",
+  schema: Schema.Struct({
+    sku: Schema.String,
+    price: Schema.Finite,
+    isNew: Schema.Boolean,
+    since: Schema.optionalKey(Schema.Date),
+    address: Schema.Struct({ city: Schema.String }),
+    note: Schema.optionalKey(Schema.String),
+  }),
+  id: "sku",
+})
 
 describe.each(databases)("$name", (database) => {
   it.effect("rows of CSV become items by the names of the columns, and bad rows are refused with their line", () =>
@@ -52,6 +66,51 @@ describe.each(databases)("$name", (database) => {
           ])
         }),
         { uploads: [Items] },
+      )
+    }),
+  )
+
+  it.effect("cells become what the schema wants: numbers, truth values, dates and nested fields; an empty cell is a missing field", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const csv =
+        "sku,price,isNew,since,address.city,note\n007,12.5,true,2026-01-31,Köln,\nx,abc,true,,Bonn,\ny,,false,,Ulm,z\nz,3,maybe,,Ulm,\n"
+      const rows = [
+        ["sku", "price", "isNew", "since", "address.city"],
+        [8, 2, false, { date: 46_053 }, "Ulm"],
+      ]
+      const path = desk.file("products.csv", csv)
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(path)
+          const { state, items } = yield* uploads.finished(batchId)
+          expect([state, items.stored, items.failed]).toEqual(["partially_completed", 1, 3])
+          const products = uploads.of(Products)
+          expect(yield* products.item("007")).toMatchObject({
+            value: { item: { sku: "007", price: 12.5, isNew: true, since: new Date("2026-01-31"), address: { city: "Köln" } } },
+          })
+          const failed = yield* uploads.items(batchId, { state: "failed" })
+          expect(failed.items.map(({ id, problem }) => [id, problem?.reason])).toEqual([
+            ["x", "invalid_field"],
+            ["y", "missing_field"],
+            ["z", "invalid_field"],
+          ])
+          // A correction has the columns of the file.
+          yield* uploads.correct(batchId, 1, { sku: "x", price: "9.5", isNew: "false", "address.city": "Bonn" })
+          expect(
+            yield* Effect.flip(uploads.correct(batchId, 2, { sku: "y", prise: "9", isNew: "false", "address.city": "Ulm" })),
+          ).toMatchObject({
+            message: expect.stringContaining("prise"),
+          })
+          yield* uploads.retryFailed(batchId)
+          expect((yield* uploads.finished(batchId)).items).toMatchObject({ stored: 2, failed: 2 })
+          expect(yield* products.item("x")).toMatchObject({ value: { item: { price: 9.5, isNew: false } } })
+          const sheet = yield* uploads.start(desk.file("products.xlsx", workbook([{ name: "S", rows }])))
+          expect((yield* uploads.finished(sheet.batchId)).state).toBe("completed")
+          expect(yield* products.item("8")).toMatchObject({ value: { item: { sku: "8", price: 2, since: new Date("2026-01-31") } } })
+        }),
+        { uploads: [Products] },
       )
     }),
   )

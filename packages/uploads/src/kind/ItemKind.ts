@@ -28,6 +28,10 @@ export interface ItemKind {
   readonly name: string
   /** Reads the JSON value of an item. */
   readonly read: (value: unknown) => ReadItem<object>
+  /** Reads the cells of a row of a table, which are texts and, in sheets, also numbers. */
+  readonly readCells: (value: unknown) => ReadItem<object>
+  /** Whether `read` reads rows of a table. */
+  readonly isTable: boolean
   /** The unknown keys of a JSON value, as text, with the nearest known name. */
   readonly unknownKeys: (value: object) => string | undefined
   /** The JSON value of an item. */

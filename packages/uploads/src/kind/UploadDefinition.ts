@@ -25,6 +25,7 @@ import { tokensOf } from "../item/FieldToken.ts"
 import type { ItemProblem, ProblemReason } from "../item/ItemProblem.ts"
 import type { Integrity, ItemContent, ItemKind } from "./ItemKind.ts"
 import { bad, kindOf } from "./ReadItem.ts"
+import { filledCells, nestedCells, textCells } from "./TableKind.ts"
 
 /** The schema of items, of Effect or another library: an object whose decoding needs no services. */
 export type ItemSchema = Schema.Codec<object, unknown> | StandardSchemaV1<unknown, object>
@@ -130,9 +131,13 @@ const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOpt
   const text = textOf(index.text as TextOf | undefined)
   const time = index.time === undefined ? () => 0 : numberOf(picked(index.time))
   const fields = index.fields ?? []
+  const idField = typeof options.id === "string" ? options.id : undefined
+  const read = reader(json, schema, id, idField)
   return {
     name,
-    read: reader(schema, id, typeof options.id === "string" ? options.id : undefined),
+    read,
+    readCells: cellReader(read, schema, id, idField),
+    isTable: false,
     unknownKeys: unknownKeys(json),
     encode,
     decode: Schema.decodeUnknownSync(json),
@@ -233,8 +238,13 @@ const keyIssues = SchemaIssue.makeFormatterStandardSchemaV1({
 const nameOf = (part: PropertyKey | { readonly key: PropertyKey }): string => String(typeof part === "object" ? part.key : part)
 
 /** `idField` is the field of the id, if it is one: its problems have reasons of their own. */
-const reader = (schema: Schema.Codec<object, unknown>, id: Untyped, idField: string | undefined): ItemKind["read"] => {
-  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
+const reader = (
+  codec: Schema.Codec<object, unknown>,
+  schema: Schema.Codec<object, unknown>,
+  id: Untyped,
+  idField: string | undefined,
+): ItemKind["read"] => {
+  const decode = Schema.decodeUnknownResult(codec)
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value))
       return bad("not_an_object", `it is ${kindOf(value)}, not an object`)
@@ -246,6 +256,22 @@ const reader = (schema: Schema.Codec<object, unknown>, id: Untyped, idField: str
     const item = decoded.success
     const found = idProblem(id(item))
     return found === undefined ? { _tag: "Good", item } : bad(found.reason, found.message)
+  }
+}
+
+/** Values that fit the schema as they are stay so; of others, the schema reads the texts. */
+const cellReader = (
+  read: ItemKind["read"],
+  schema: Schema.Codec<object, unknown>,
+  id: Untyped,
+  idField: string | undefined,
+): ItemKind["read"] => {
+  const readTexts = reader(Schema.toCodecStringTree(schema) as Schema.Codec<object, unknown>, schema, id, idField)
+  return (value) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return read(value)
+    const cells = filledCells(value)
+    const found = read(cells)
+    return found._tag === "Good" ? found : readTexts(textCells(nestedCells(cells)))
   }
 }
 

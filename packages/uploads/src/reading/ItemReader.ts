@@ -171,7 +171,7 @@ class PooledReader {
       }
     }
     const input: ReadItemsInput = {
-      definition: { module: kind.module ?? "", name: kind.name, fingerprint: fingerprintOf(kind) },
+      definition: { module: kind.module ?? "", name: kind.name, fingerprint: fingerprintOf(kind), isTable: kind.isTable },
       texts: items.map(({ text }) => text),
       strict,
       singly,

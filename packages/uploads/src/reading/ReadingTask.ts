@@ -3,6 +3,7 @@ import { hash } from "node:crypto"
 import type { TaskChannel } from "@detent/processes"
 import type { ItemKind } from "../kind/ItemKind.ts"
 import { type ReadContent, readContent, readStrictly } from "../kind/ReadContent.ts"
+import { kindOfTable } from "../kind/TableKind.ts"
 
 /** Identifies a definition that a module exports. */
 export interface DefinitionName {
@@ -10,6 +11,8 @@ export interface DefinitionName {
   readonly name: string
   /** Distinguishes definitions with the same name and different checks. */
   readonly fingerprint: string
+  /** Whether the items are rows of a table. */
+  readonly isTable: boolean
 }
 
 export interface ReadItemsInput {
@@ -51,7 +54,7 @@ export const readItems = async (
   return answers
 }
 
-const kindOf = async ({ module, name, fingerprint }: DefinitionName): Promise<ItemKind> => {
+const kindOf = async ({ module, name, fingerprint, isTable }: DefinitionName): Promise<ItemKind> => {
   const exported: object = await import(module)
   const named = [...new Set(Object.values(exported).flatMap(uploadsIn))].filter((kind) => kind.name === name)
   const found = named.length === 1 ? named[0] : named.find((kind) => fingerprintOf(kind) === fingerprint)
@@ -59,7 +62,7 @@ const kindOf = async ({ module, name, fingerprint }: DefinitionName): Promise<It
     throw new Error(
       named.length === 0 ? `it exports no upload ${name}` : `it exports ${named.length} uploads ${name}, none with this check`,
     )
-  return found
+  return isTable ? kindOfTable(found) : found
 }
 
 /** The kind of an exported definition, or the kinds of an exported configuration. */

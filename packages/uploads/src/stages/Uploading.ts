@@ -9,6 +9,7 @@ import type { SharedFiles, UploadFiles } from "../file/UploadFiles.ts"
 import type { UploadLimits } from "../file/UploadLimits.ts"
 import type { loadItemWorkflow } from "../item/ItemWorkflow.ts"
 import type { ItemKind } from "../kind/ItemKind.ts"
+import { kindOfFormat } from "../kind/TableKind.ts"
 import type { ItemReader } from "../reading/ItemReader.ts"
 import type { ItemTable } from "../store/ItemTable.ts"
 import type { UploadStore } from "../store/UploadStore.ts"
@@ -48,5 +49,8 @@ export const kindNamed = ({ kinds }: Pick<Uploading, "kinds">, name: string): Ef
   return kind === undefined ? Effect.fail(new UploadUnknown({ upload: name, known: [...kinds.keys()] })) : Effect.succeed(kind)
 }
 
-export const kindOfBatch = (uploading: Pick<Uploading, "kinds">, { kind }: UploadBatch): Effect.Effect<Kind, UploadUnknown> =>
-  kindNamed(uploading, kind)
+/** The kind of the items of a batch, for the format of its file. */
+export const kindOfBatch = (
+  uploading: Pick<Uploading, "kinds">,
+  { kind, table }: Pick<UploadBatch, "kind" | "table">,
+): Effect.Effect<Kind, UploadUnknown> => Effect.map(kindNamed(uploading, kind), (found) => kindOfFormat(found, table))

@@ -20,9 +20,9 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
     Effect.gen(function* () {
       const { filePath: path, fileName: name, batchId } = batch
       const { limits, readOnce, store, files } = uploading
-      const kind = yield* kindOfBatch(uploading, batch)
       const inspection = yield* inspect(files, path, name, limits, batch.contentType, batch.given)
       const { fileSize, modifiedAt: fileModifiedAt, contentType, table: format } = inspection
+      const kind = yield* kindOfBatch(uploading, { kind: batch.kind, table: format })
       const kept = readOnce.takeBytes(batchId)
       const isSame = kept?.fileSize === fileSize && kept.modifiedAt === fileModifiedAt
       const file = isSame ? memoryFile(name, kept.chunks) : tableFile(files, path, name)
