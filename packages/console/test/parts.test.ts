@@ -5,6 +5,7 @@ import { hrefOf, placeOf } from "../src/app/Router.tsx"
 import { wayOf } from "../src/pages/instance/wayOf.ts"
 import { commandOf, curlOf } from "../src/parts/Copy.tsx"
 import { changesBetween, mostChanges } from "../src/parts/json.ts"
+import { axisTop } from "../src/parts/Plot.tsx"
 import { controlOf, emptyValue, type JsonSchema } from "../src/parts/SchemaForm.tsx"
 import { stepsOf } from "../src/parts/TransitionTable.tsx"
 
@@ -24,6 +25,12 @@ describe("addresses of the console", () => {
       pathOf(["instances"], { machine: undefined, state: ["A b", "C"], limit: 5 }),
       "/api/v1/instances?state=A+b&state=C&limit=5",
     )
+  })
+})
+
+describe("the axis of a plot", () => {
+  it("ends at a round number that is at least the greatest value", () => {
+    assert.deepStrictEqual([0.03, 0.4, 1, 1.1, 3, 4.5, 99, 100, 101, 25_000].map(axisTop), [0.04, 0.4, 1, 2, 4, 10, 100, 100, 200, 40_000])
   })
 })
 

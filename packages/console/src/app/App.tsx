@@ -80,7 +80,7 @@ const Shell = () => {
 }
 
 const Brand = () => (
-  <Link href="/" className="mb-5 flex items-center gap-2.5 px-2 text-[17px] font-semibold tracking-tight">
+  <Link href="/" className="mb-5 flex items-center gap-2.5 px-2 text-lg font-semibold tracking-tight">
     <img src="/icon.svg" alt="" width="24" height="24" />
     Detent
   </Link>
@@ -96,7 +96,7 @@ const Navigation = ({ onOpen }: { readonly onOpen?: () => void }) => {
       <nav aria-label="Pages" className="grid gap-4">
         {groups.map((group) => (
           <div key={group} className="grid gap-0.5">
-            {group === "Now" ? null : <p className="px-2 pb-1 text-[11px] font-semibold tracking-wide text-muted uppercase">{group}</p>}
+            {group === "Now" ? null : <p className="px-2 pb-1 text-xs font-semibold tracking-wide text-muted uppercase">{group}</p>}
             {shown
               .filter((page) => page.group === group)
               .map(({ name, path, icon, key }) => {
@@ -111,7 +111,7 @@ const Navigation = ({ onOpen }: { readonly onOpen?: () => void }) => {
                   >
                     <Icon name={icon} />
                     <span className="flex-1">{name}</span>
-                    <span aria-hidden="true" className="hidden text-[11px] text-muted group-hover:inline">
+                    <span aria-hidden="true" className="hidden text-xs text-muted group-hover:inline">
                       g {key}
                     </span>
                   </Link>

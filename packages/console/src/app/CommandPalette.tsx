@@ -63,7 +63,7 @@ export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) =>
           aria-activedescendant={chosen < 0 ? undefined : `palette-${chosen}`}
           aria-label="An id, a name or a label"
           placeholder="An id, a name or a label"
-          className="h-12 min-w-0 flex-1 bg-transparent text-[15px] outline-none"
+          className="h-12 min-w-0 flex-1 bg-transparent text-lg outline-none"
           autoComplete="off"
           spellCheck={false}
           value={text}

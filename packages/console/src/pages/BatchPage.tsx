@@ -308,7 +308,7 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
                     href={hrefOf(["batches", batchId], { doc: documentId })}
                     title={`${nameOf(source)}: ${word}`}
                     aria-label={`${nameOf(source)}: ${word}`}
-                    className={`grid size-5 place-items-center rounded text-[11px] leading-none font-bold ${look} ${documentId === wanted ? "ring-2 ring-ink" : ""}`}
+                    className={`grid size-5 place-items-center rounded text-xs leading-none font-bold ${look} ${documentId === wanted ? "ring-2 ring-ink" : ""}`}
                   >
                     {mark}
                   </Link>

@@ -79,10 +79,7 @@ const BatchCard = ({ batch: { batchId, state, startedAt, updatedAt, progress: fo
   return (
     <li className="card relative grid gap-2 p-4 hover:border-edge">
       <div className="flex items-center gap-3">
-        <Link
-          href={hrefOf(["batches", batchId])}
-          className="min-w-0 flex-1 truncate text-[15px] font-semibold after:absolute after:inset-0"
-        >
+        <Link href={hrefOf(["batches", batchId])} className="min-w-0 flex-1 truncate text-lg font-semibold after:absolute after:inset-0">
           {found?.namespace ?? batchId}
         </Link>
         <Badge tone={batchTone(state)}>{state}</Badge>

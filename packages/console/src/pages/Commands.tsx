@@ -324,7 +324,7 @@ const CommandDetails = ({ command }: { readonly command: Command }) => {
   return (
     <div className="grid gap-4">
       <p className="flex flex-wrap items-center gap-2">
-        <b className="text-[15px]">{slot}</b>
+        <b className="text-lg">{slot}</b>
         <Badge tone={toneOf(status)}>{status}</Badge>
         <span className="text-muted">
           {attempts} {attempts === 1 ? "attempt" : "attempts"} · queue {queue}

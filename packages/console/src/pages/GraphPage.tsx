@@ -113,13 +113,13 @@ export const GraphTabs = ({
         key={name}
         href={href}
         aria-current={name === here ? "page" : undefined}
-        className={`-mb-px border-b-2 px-3 py-1.5 text-[13px] font-medium ${name === here ? "border-accent text-accent-strong" : "border-transparent text-muted hover:text-ink"}`}
+        className={`-mb-px border-b-2 px-3 py-1.5 text-sm font-medium ${name === here ? "border-accent text-accent-strong" : "border-transparent text-muted hover:text-ink"}`}
       >
         {name === "Versions" ? "Graph and versions" : name}
       </Link>
     ))}
     {here === "Facts" ? (
-      <span aria-current="page" className="-mb-px border-b-2 border-accent px-3 py-1.5 text-[13px] font-medium text-accent-strong">
+      <span aria-current="page" className="-mb-px border-b-2 border-accent px-3 py-1.5 text-sm font-medium text-accent-strong">
         Facts
       </span>
     ) : null}

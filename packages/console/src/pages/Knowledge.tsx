@@ -25,10 +25,7 @@ export const Knowledge = () => {
                 const last = Math.max(...contributions.map(({ ingestedAt }) => ingestedAt))
                 return (
                   <li key={namespace} className="card relative grid gap-2 p-4 hover:border-edge">
-                    <Link
-                      href={hrefOf(["knowledge", namespace])}
-                      className="truncate text-[15px] font-semibold after:absolute after:inset-0"
-                    >
+                    <Link href={hrefOf(["knowledge", namespace])} className="truncate text-lg font-semibold after:absolute after:inset-0">
                       {namespace}
                     </Link>
                     <p className="text-2xl font-semibold tabular-nums">

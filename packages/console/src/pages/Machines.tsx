@@ -31,7 +31,7 @@ export const Machines = () => {
                     <div className="flex items-baseline justify-between gap-3">
                       <Link
                         href={hrefOf(["machines", name])}
-                        className="min-w-0 truncate text-[15px] font-semibold after:absolute after:inset-0"
+                        className="min-w-0 truncate text-lg font-semibold after:absolute after:inset-0"
                       >
                         {name}
                       </Link>

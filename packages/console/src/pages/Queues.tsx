@@ -41,7 +41,7 @@ const QueueList = () => {
                   <QueueView
                     queue={queue}
                     title={
-                      <h2 className="min-w-0 flex-1 truncate text-[15px] font-semibold">
+                      <h2 className="min-w-0 flex-1 truncate text-lg font-semibold">
                         <Link href={hrefOf(["queues", queue.queue])} className="hover:text-accent hover:underline">
                           {queue.queue}
                         </Link>
@@ -87,7 +87,7 @@ const QueuePage = ({ name }: { readonly name: string }) => {
           ) : (
             <div className="grid gap-4">
               <section className="card grid gap-3 p-4">
-                <QueueView queue={queue} title={<h2 className="flex-1 text-[13px] font-semibold">Commands</h2>} />
+                <QueueView queue={queue} title={<h2 className="flex-1 text-sm font-semibold">Commands</h2>} />
               </section>
               <Panel title="Workers" flush>
                 {queue.workers.length === 0 ? (

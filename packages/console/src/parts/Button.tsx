@@ -22,7 +22,7 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
 export const Button = ({ look = "plain", icon, children, className = "", isBusy = false, disabled, ...rest }: ButtonProps) => (
   <button
     type="button"
-    className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-[7px] border px-2.5 py-1 text-[13px] font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:text-muted ${looks[look]} ${className}`}
+    className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-[7px] border px-2.5 py-1 text-sm font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:text-muted ${looks[look]} ${className}`}
     aria-busy={isBusy || undefined}
     disabled={disabled === true || isBusy}
     {...rest}

@@ -88,7 +88,7 @@ export const CopyMenu = ({ path, command }: { readonly path: string; readonly co
             className="block w-full rounded px-3 py-1.5 text-left hover:bg-hover"
             onClick={() => copy(what, text)}
           >
-            <span className="block text-[13px] font-medium">Copy {what}</span>
+            <span className="block text-sm font-medium">Copy {what}</span>
             <span className="block max-w-96 truncate font-mono text-xs text-muted">{text}</span>
           </button>
         ))}

@@ -32,7 +32,7 @@ export const Modal = ({
       }}
     >
       <div className="flex items-center justify-between gap-3 border-b border-line px-4 py-2.5">
-        <h2 id={id} className="text-[15px] font-semibold">
+        <h2 id={id} className="text-lg font-semibold">
           {title}
         </h2>
         <button type="button" aria-label="Close" className="rounded p-1 text-muted hover:bg-hover hover:text-ink" onClick={onClose}>

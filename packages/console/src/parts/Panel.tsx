@@ -68,7 +68,7 @@ export const Panel = ({
   <section className={`card min-w-0 ${className}`}>
     {title === undefined ? null : (
       <div className="flex min-h-11 flex-wrap items-center justify-between gap-x-3 gap-y-1 border-b border-line px-4 py-2">
-        <h2 className="text-[13px] font-semibold">{title}</h2>
+        <h2 className="text-sm font-semibold">{title}</h2>
         {aside === undefined ? null : <div className="flex flex-wrap items-center gap-2 text-xs text-muted">{aside}</div>}
       </div>
     )}

@@ -37,7 +37,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
     <div className="grid gap-4">
       {at === 0 ? (
         <p className="flex flex-wrap items-baseline gap-x-3">
-          <b className="text-[15px]">started</b>
+          <b className="text-lg">started</b>
           <span className="text-muted">
             <Ago at={view.startedAt} />
           </span>
@@ -87,7 +87,7 @@ const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
   return (
     <section>
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <b className="text-[15px]">{eventName(event)}</b>
+        <b className="text-lg">{eventName(event)}</b>
         <span>{way.every((one) => one === from) && entry.outcome === "Stay" ? `stays in ${from}` : way.join(" → ")}</span>
         <span className="text-muted" title={exactTime(at)}>
           <Ago at={at} />

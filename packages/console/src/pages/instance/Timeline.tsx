@@ -32,17 +32,24 @@ export const Timeline = ({ entries, at, startedAt, onStep }: TimelineProps) => {
       text: `${eventName(entry.event)}, ${entry.from} → ${entry.state._tag}`,
     })),
   ]
+  const shown = steps.find(({ step }) => step === at)
   const pauses = steps.map((step, index) => (index === 0 ? 0 : step.at - (steps[index - 1]?.at ?? step.at)))
   const usual = pauses.toSorted((one, other) => one - other)[Math.floor(pauses.length / 2)] ?? 0
+  const isLong = (pause: number) => pause > pauseMillis && pause > usual * pauseFactor
   return (
     <nav aria-label="Steps" className="card mt-4 px-3 py-2">
+      <p className="flex flex-wrap justify-between gap-x-4 text-xs text-muted">
+        <span>
+          <b className="font-semibold text-ink">Steps</b> {shown === undefined ? "" : `${shown.step} · ${shown.text}`}
+        </span>
+        {pauses.some(isLong) ? <span>A framed time is a pause between two steps.</span> : null}
+      </p>
       <div ref={line} className="relative flex items-center overflow-x-auto py-2">
         {steps.map(({ step, at: time, text }, index) => {
           const pause = pauses[index] ?? 0
-          const isLong = pause > pauseMillis && pause > usual * pauseFactor
           return (
             <Fragment key={step}>
-              {index === 0 ? null : isLong ? (
+              {index === 0 ? null : isLong(pause) ? (
                 <span className="mx-1 shrink-0 rounded-full border border-dashed border-edge px-2 text-xs whitespace-nowrap text-muted">
                   {durationText(pause)}
                 </span>
