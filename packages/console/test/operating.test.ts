@@ -35,6 +35,25 @@ describe("operating with the console", unless(noBrowser), () => {
     }),
   )
 
+  it.live("names what a fork was made from, and by whom", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* shared
+      const params = { machine: "tally", id: "trunk" }
+      yield* client.instances.start({ params, payload: { id: "trunk" } })
+      for (const by of [1, 2]) yield* client.instances.send({ params, headers: {}, payload: { _tag: "Add", by } })
+      const tab = yield* openTab(`${url}/instances/tally/trunk?at=1`)
+      yield* tab.run((page) => page.getByRole("button", { name: "Fork at 1" }).click())
+      yield* tab.run((page) => page.getByRole("button", { name: "Fork", exact: true }).click())
+      yield* tab.shows("forked from trunk after step 1 by the console")
+      const view = yield* client.instances.get({ params: { machine: "tally", id: "trunk-fork-1" } })
+      assert.deepInclude(view.forkedFrom, { id: "trunk", sequence: 1, by: "the console" })
+      assert.notProperty(yield* client.instances.get({ params }), "forkedFrom")
+      yield* tab.run((page) => page.getByRole("link", { name: "trunk after step 1" }).click())
+      yield* tab.shows("State after step 1")
+      assert.deepStrictEqual(tab.problems, [])
+    }),
+  )
+
   it.live("calls a past state a past one", () =>
     Effect.gen(function* () {
       const { url, client } = yield* shared

@@ -43,7 +43,7 @@ import { NodeMembership } from "./nodes/NodeMembership.ts"
 import { Placement } from "./nodes/Placement.ts"
 import { processName } from "./nodes/ProcessName.ts"
 import { type CheckReport, checkAll } from "./operate/DeployCheck.ts"
-import { forkInstance } from "./operate/Fork.ts"
+import { type ForkOptions, forkInstance } from "./operate/Fork.ts"
 import { HeldCheck, type HeldReport } from "./operate/HeldCheck.ts"
 import { type RepairOptions, repairInstance } from "./operate/Repair.ts"
 import { openRunning, releaseHeld } from "./operate/Resume.ts"
@@ -131,13 +131,14 @@ export interface EngineService {
   restoreAll<S, E, I, R>(machine: Definition<S, E, I, R>): Effect.Effect<ReadonlyArray<Instance<S, E>>, PersistenceFailed, R>
   /**
    * A new instance with the journal of another up to a sequence number. Self-sent events that were not handled there are decided next.
-   * Commands that were requested there are not executed again.
+   * Commands that were requested there are not executed again. The journal says what the instance was forked from, when and by whom.
    */
   fork<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,
     through: number,
     newId: string,
+    options?: ForkOptions,
   ): Effect.Effect<Instance<S, E>, ReadError | SequenceNotReached | StartError, R>
   /** Replays every stored instance with a definition, without changing any. Returns those that would fail after a deployment. */
   check<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<CheckReport, PersistenceFailed>
@@ -394,9 +395,9 @@ const makeService = (
       outside("restoreAll", machine, undefined, (registered) =>
         Effect.map(openRunning(engine, registered), (ids) => ids.map((id) => handle(registered, id))),
       ),
-    fork: (machine, id, through, newId) =>
+    fork: (machine, id, through, newId, options) =>
       outside("fork", machine, newId, (registered) =>
-        Effect.as(forkInstance(engine, registered, id, through, newId), handle(registered, newId)),
+        Effect.as(forkInstance(engine, registered, id, through, newId, options), handle(registered, newId)),
       ),
     check: (machine, options) => checkAll(journal, machine, options?.upcasters),
     repair: (machine, id, sequence, event, options) =>

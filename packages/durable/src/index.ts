@@ -85,6 +85,7 @@ export {
 export type { HeldLock } from "./nodes/InstanceLock.ts"
 export { type LeasePlacementOptions, Placement, type PlacementService } from "./nodes/Placement.ts"
 export type { CheckReport } from "./operate/DeployCheck.ts"
+export type { ForkOptions } from "./operate/Fork.ts"
 export type { HeldReport } from "./operate/HeldCheck.ts"
 export type { RepairOptions } from "./operate/Repair.ts"
 export type { PurgeOptions } from "./operate/Retention.ts"

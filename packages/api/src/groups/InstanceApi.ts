@@ -60,6 +60,17 @@ export const InstanceView = Schema.Struct({
       problem: Schema.String,
     }),
   ),
+  /** What it was forked from. Absent where it was started, and where the journal no longer has its first state. */
+  forkedFrom: Schema.optionalKey(
+    Schema.Struct({
+      id: Schema.String,
+      /** The last event that was copied. */
+      sequence: Schema.Int,
+      at: Millis,
+      /** Who made the fork. */
+      by: Schema.optionalKey(Schema.String),
+    }),
+  ),
 }).annotate({ identifier: "Instance" })
 
 /** What sent an event. */

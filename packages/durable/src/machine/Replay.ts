@@ -181,12 +181,32 @@ interface StoredOrigin extends StoredPrevious {
   readonly e?: ReadonlyArray<unknown>
   readonly d?: ReadonlyArray<StoredDelay>
   readonly h?: StoredMemory
+  readonly f?: ForkOrigin
 }
+
+/** What a fork was made from. */
+export interface ForkOrigin {
+  readonly id: string
+  /** The last event that was copied. */
+  readonly sequence: number
+  /** When it was made. */
+  readonly at: number
+  /** Who made it. */
+  readonly by?: string
+}
+
+/** The origin of an instance, as that of its fork. */
+export const forkedOrigin = (origin: string, fork: ForkOrigin): string =>
+  JSON.stringify({ ...(JSON.parse(origin) as StoredOrigin), f: fork })
+
+/** What the instance of this origin was forked from; undefined where it was started. */
+export const forkOriginOf = (origin: string | undefined): ForkOrigin | undefined =>
+  origin?.includes(`"f":{`) === true ? (JSON.parse(origin) as StoredOrigin).f : undefined
 
 const beforeFirst = { sequence: 0, tag: "(start)", dedupeId: undefined }
 
 const decodeOrigin = (codec: Codec, origin: string) => {
-  const { v, s, e = [], d, h, ...rest } = JSON.parse(origin) as StoredOrigin
+  const { v, s, e = [], d, h, f: _, ...rest } = JSON.parse(origin) as StoredOrigin
   return {
     state: codec.remembering(codec.stateOf(s, v), h, v),
     previous: decodePrevious(codec, s, rest, v),

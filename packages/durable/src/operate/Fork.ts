@@ -11,9 +11,14 @@ import { retryOnChange } from "../live/retryOnChange.ts"
 import { delayTimerOf } from "../machine/DelayedEvents.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import { confirmed } from "../machine/NewInstance.ts"
-import { recover } from "../machine/Replay.ts"
+import { forkedOrigin, recover } from "../machine/Replay.ts"
 import { owedTimer } from "../machine/SelfSentEvents.ts"
 import { encodeSnapshot } from "../machine/SnapshotBody.ts"
+
+export interface ForkOptions {
+  /** Who makes the fork: kept with what it was made from, as long as the journal has its first state. */
+  readonly by?: string
+}
 
 const lostLease = new Error("this node has lost its lease, and the instance is not stored; fork it again")
 
@@ -27,6 +32,7 @@ export const forkInstance = (
   id: string,
   through: number,
   newId: string,
+  { by }: ForkOptions = {},
 ): Effect.Effect<void, ActorExists | InvalidState | MachineStopped | OpenError | SequenceNotReached> =>
   Effect.gen(function* () {
     const invalid = invalidId(registered.name, newId)
@@ -67,7 +73,10 @@ export const forkInstance = (
         owner: needsOwner && runsHere ? engine.node?.placement?.node() : undefined,
         owes: false,
       },
-      origin: opened.origin,
+      origin:
+        opened.origin === undefined
+          ? undefined
+          : forkedOrigin(opened.origin, { id, sequence: recovered.sequence, at, ...(by === undefined ? {} : { by }) }),
       events: [],
       snapshot: {
         sequence: recovered.sequence,

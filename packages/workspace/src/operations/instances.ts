@@ -16,7 +16,7 @@ import {
   Timers,
   type WaitingEvent,
 } from "@detent/durable"
-import { delayNameOf, isOwedTimer } from "@detent/durable/internal"
+import { delayNameOf, type ForkOrigin, forkOriginOf, isOwedTimer } from "@detent/durable/internal"
 import { type EventReplayError, InvalidEvent, InvalidState, NewerVersion } from "@detent/machine"
 import { commandKey, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
@@ -88,7 +88,9 @@ export const checkState = (name: string, state: string | undefined) =>
 export const get = (key: InstanceKey) =>
   Effect.gen(function* () {
     const found = yield* find(key)
-    return yield* Effect.catchIf(viewOf(found), isMisfit, (error) => heldView(found.json, key, error))
+    const view = yield* Effect.catchIf(viewOf(found), isMisfit, (error) => heldView(found.json, key, error))
+    const { origin } = yield* opened(key)
+    return { ...view, ...optional({ forkedFrom: forkOriginOf(origin) }) } satisfies InstanceView
   })
 
 /** Whether the definition cannot replay an event. Excludes events of a newer version, which a process with that version may replay. */
@@ -117,6 +119,8 @@ export interface InstanceView {
   /** Its pending delayed events, if any. */
   readonly delays?: ReadonlyArray<ReturnType<typeof delayView>>
   readonly held?: Held
+  /** What it was forked from. Absent where it was started, and where the journal no longer has its first state. */
+  readonly forkedFrom?: ForkOrigin
 }
 
 const viewOf = ({ instance, json }: FoundInstance) =>
@@ -209,10 +213,11 @@ interface Standing {
  */
 export const describe = (key: InstanceKey, at?: number) =>
   Effect.gen(function* () {
-    const { record, timers } = yield* opened(key)
+    const { record, timers, origin } = yield* opened(key)
     const { delays, ...shown } = yield* standing(record, at)
     const listed = listingOf(record, outcomeOf(yield* Engine, record))
-    const view = { ...listed, tag: record.tag, ...shown, ...waitingOf(firingOf(timers), delays) }
+    const forked = optional({ forkedFrom: forkOriginOf(origin) })
+    const view = { ...listed, tag: record.tag, ...shown, ...forked, ...waitingOf(firingOf(timers), delays) }
     return shown.at === undefined || shown.at >= record.sequence ? view : { ...view, ...(yield* asOf(record, shown.at)) }
   })
 
@@ -550,6 +555,7 @@ const storedEventAt = (key: InstanceKey, sequence: number) =>
 export const fork = (key: InstanceKey, sequence: number | undefined, newId: string) =>
   Effect.gen(function* () {
     const { machine } = yield* find(key)
+    const by = yield* CurrentActor
     yield* checkAddress(key.machine, newId)
     const { before } = yield* CurrentAttempt
     const through = sequence ?? (yield* before(Effect.map(record(key), (one) => one.sequence)))
@@ -560,7 +566,7 @@ export const fork = (key: InstanceKey, sequence: number | undefined, newId: stri
       return isDeepStrictEqual(yield* from.instance.stateAt(through), yield* to.instance.stateAt(through))
     })
     yield* unlessDone(
-      Effect.flatMap(Engine, (engine) => engine.fork(machine, key.id, through, newId)),
+      Effect.flatMap(Engine, (engine) => engine.fork(machine, key.id, through, newId, { by })),
       isOurs,
     )
     return yield* get(made)

@@ -37,6 +37,7 @@ export default command(
             ],
             ["delays", view.delays?.map(delayText).join(", ")],
             ["started", momentText(view.startedAt)],
+            ["forked", forkText(view.forkedFrom)],
             ["changed", view.updatedAt === undefined ? undefined : momentText(view.updatedAt)],
           ],
           output.style,
@@ -71,3 +72,11 @@ const nextStepOf = ({ machine, id, status, at, misfit, registered }: Shown): str
   if (status !== "held" || at !== undefined) return undefined
   return "It fits the definition again: the next start of `detent worker`, `detent dev` or `detent serve`, or the next event, releases it"
 }
+
+/** What the instance was forked from, when, and by whom. */
+const forkText = (
+  from: { readonly id: string; readonly sequence: number; readonly at: number; readonly by?: string } | undefined,
+): string | undefined =>
+  from === undefined
+    ? undefined
+    : `from ${from.id} after event ${from.sequence}, ${momentText(from.at)}${from.by === undefined ? "" : `, by ${from.by}`}`

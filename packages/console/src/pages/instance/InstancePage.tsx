@@ -94,7 +94,7 @@ const crumbsOf = (machine: string) => [
 const noEntries: ReadonlyArray<HistoryEntry> = []
 
 const Loaded = ({ view }: { readonly view: InstanceView }) => {
-  const { machine, id, status, outcome, reason, startedAt, updatedAt, sequence, state } = view
+  const { machine, id, status, outcome, reason, startedAt, updatedAt, sequence, state, forkedFrom } = view
   const query = useQueryState()
   // The step at which the dialog was opened: the instance may change meanwhile.
   const [forkedAt, setForkedAt] = useState<number>()
@@ -154,6 +154,16 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
           {machine}
         </Link>{" "}
         · {countText(sequence)} {sequence === 1 ? "event" : "events"} · started <Ago at={startedAt} /> · changed <Ago at={updatedAt} />
+        {forkedFrom === undefined ? null : (
+          <>
+            {" "}
+            · forked from{" "}
+            <Link href={hrefOf(["instances", machine, forkedFrom.id], { at: forkedFrom.sequence })} className="text-accent hover:underline">
+              {forkedFrom.id} after step {countText(forkedFrom.sequence)}
+            </Link>
+            {forkedFrom.by === undefined ? "" : ` by ${forkedFrom.by}`}
+          </>
+        )}
       </PageHead>
       {reason === undefined ? null : (
         <p className={`mb-4 rounded-lg px-4 py-2.5 ${status === "held" ? "bg-bad-soft text-bad" : "bg-warn-soft text-warn"}`}>{reason}</p>
