@@ -13,9 +13,10 @@ import type { Command, GlobalValues, Values } from "./line/Command.ts"
 import { ExitCode } from "./line/ExitCode.mjs"
 import { eraseLine, Output } from "./output/Output.ts"
 import { printable, printableJson } from "./output/Style.ts"
+import { Workspaces } from "./workspace/Workspaces.ts"
 
 /** Runs one command. Succeeds with its exit code. */
-export const execute = ({ name, serves }: Command, values: Values & GlobalValues): Effect.Effect<number, unknown> =>
+export const execute = ({ name, serves }: Command, values: Values & GlobalValues): Effect.Effect<number, unknown, Workspaces> =>
   Effect.gen(function* () {
     const command = yield* Effect.promise(() => loadCommand(name))
     if (command === undefined) return yield* Effect.die(new Error(`the table of commands is not current: there is no code for ${name}`))
@@ -32,7 +33,7 @@ export const concluded = (exit: Exit.Exit<number, unknown>, { serves }: Command,
 }
 
 export const main = (command: Command, values: Values & GlobalValues): void => {
-  const fiber = Effect.runFork(execute(command, values))
+  const fiber = Effect.runFork(Effect.provide(execute(command, values), Workspaces.layer))
 
   let isInterrupted = false
   const interrupt = () => {

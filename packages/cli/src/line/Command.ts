@@ -4,6 +4,7 @@
  */
 import type * as Effect from "effect/Effect"
 import type { Output } from "../output/Output.ts"
+import type { Workspaces } from "../workspace/Workspaces.ts"
 import type { globalOptions } from "./options.mjs"
 
 /** Completes a value with files or folders. Default: no completion. */
@@ -107,7 +108,7 @@ export type GlobalValues = OptionValues<(typeof globalOptions)[number]>
 export type InputOf<C extends Command> = ArgumentValues<C["arguments"][number]> & OptionValues<C["options"][number]> & GlobalValues
 
 /** Succeeds with an exit code; undefined means 0. */
-type Ran = Effect.Effect<number | void, unknown, Output>
+type Ran = Effect.Effect<number | void, unknown, Output | Workspaces>
 
 export interface RunnableCommand {
   readonly declared: Command

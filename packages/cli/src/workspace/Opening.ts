@@ -11,7 +11,7 @@ import { type Config, findConfig } from "@detent/workspace/Config"
 import { databaseOf as readAddress } from "@detent/workspace/Database"
 import type { SystemName, SystemOff } from "@detent/workspace/errors"
 import { bulkMachine, type KnowledgeServices, Systems } from "@detent/workspace/Systems"
-import { Workspace, type WorkspaceOptions, type WorkspaceServices } from "@detent/workspace/Workspace"
+import type { WorkspaceOptions, WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -20,6 +20,7 @@ import { NothingFound } from "../Failure.ts"
 import type { GlobalValues } from "../line/Command.ts"
 import { madeFolder } from "./Folder.ts"
 import { knownSources, sourcesNow } from "./Sources.ts"
+import { Workspaces } from "./Workspaces.ts"
 
 export type Place = Pick<GlobalValues, "data" | "database">
 
@@ -31,7 +32,7 @@ export const placeText = ({ data, database }: Place): string =>
 const shellWord = (text: string): string => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 /** The services of a workspace, or why it could not be opened. */
-export type Opened<S = never> = Layer.Layer<WorkspaceServices | S, unknown>
+export type Opened<S = never> = Layer.Layer<WorkspaceServices | S, unknown, Workspaces>
 
 export const databaseOf = ({ database }: Place): string | undefined => database ?? process.env["DETENT_DATABASE_URL"]
 
@@ -104,10 +105,11 @@ const observedWith = (place: Place, asked: ReadonlyArray<SystemName>): Opened =>
 const opened = (place: Place, options: Opening, asked: ReadonlyArray<SystemName> = [], otherwise?: Config): Opened =>
   Layer.unwrap(
     Effect.gen(function* () {
+      const workspaces = yield* Workspaces
       if (!isBucketLocation(place.data)) yield* madeFolder(place.data)
       const config = Option.getOrElse(yield* findConfig("."), () => otherwise)
       const sources = yield* knownSources(place.data)
-      return Workspace.open({
+      return workspaces.open({
         ...options,
         asked,
         data: place.data,

@@ -15,6 +15,7 @@ import type { GlobalValues, Values } from "../../src/line/Command.ts"
 import { parseLine } from "../../src/line/parse.mjs"
 import { concluded, execute } from "../../src/main.ts"
 import type { Executed, ToExecute } from "./SharedProcess.ts"
+import { sharedWorkspace } from "./sharedWorkspace.ts"
 
 const repository = pathToFileURL(`${join(import.meta.dirname, "../../../..")}/`).href
 
@@ -46,6 +47,7 @@ const codeOf = async (args: ReadonlyArray<string>): Promise<number> => {
   const executing = execute(line.command, values).pipe(
     Effect.provideService(Metric.MetricRegistry, new Map()),
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv()),
+    Effect.provide(sharedWorkspace),
     Effect.provide(sharedWorkers),
   )
   return concluded(await Effect.runPromiseExit(executing), line.command, values)
