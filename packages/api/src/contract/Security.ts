@@ -1,5 +1,6 @@
 /** How the OpenAPI document describes tokens and idempotency keys. */
 import type * as OpenApi from "effect/http-api/OpenApi"
+import { type Access, takeAccess } from "./Access.ts"
 
 /** Describes the token. RequestGuard checks it before any operation. */
 export const withSecurity = (document: Record<string, unknown>): Record<string, unknown> => {
@@ -7,18 +8,18 @@ export const withSecurity = (document: Record<string, unknown>): Record<string, 
   const secured = Object.entries(paths).map(([path, item]) => [
     path,
     Object.fromEntries(
-      (Object.entries(item) as ReadonlyArray<[string, OpenApi.OpenAPISpecOperation]>).map(([method, operation]) => [
-        method,
-        { ...withKey(path, method, operation), security: isOpen(path) ? [] : [{ token: [] }, { cookie: [] }] },
-      ]),
+      (Object.entries(item) as ReadonlyArray<[string, OpenApi.OpenAPISpecOperation]>).map(([method, described]) => {
+        const { access, operation } = takeAccess(method, described)
+        return [method, { ...withKey(method, access, operation), security: access === "everyone" ? [] : [{ token: [] }, { cookie: [] }] }]
+      }),
     ),
   ])
   return { ...document, components: { ...components, securitySchemes: { token, cookie } }, paths: Object.fromEntries(secured) }
 }
 
 /** Describes the Idempotency-Key of an operation that changes something. The handlers read it from the request. */
-const withKey = (path: string, method: string, operation: OpenApi.OpenAPISpecOperation): OpenApi.OpenAPISpecOperation => {
-  const changes = (method === "post" || method === "put") && !path.endsWith("/sparql")
+const withKey = (method: string, access: Access, operation: OpenApi.OpenAPISpecOperation): OpenApi.OpenAPISpecOperation => {
+  const changes = (method === "post" || method === "put") && access !== "reader"
   if (!changes || operation.parameters.some(({ name }) => name === idempotencyKey.name)) return operation
   return { ...operation, parameters: [...operation.parameters, idempotencyKey] }
 }
@@ -40,6 +41,3 @@ const token = {
 }
 
 const cookie = { type: "apiKey", in: "cookie", name: "detent-4400", description: "The session of a browser, see POST /api/v1/session." }
-
-/** Requests that need no token: load balancers have none. */
-export const isOpen = (path: string): boolean => path.startsWith("/health/")

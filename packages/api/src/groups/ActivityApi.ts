@@ -4,6 +4,7 @@ import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { accessOf } from "../contract/Access.ts"
 import { problems } from "../contract/Problem.ts"
 
 export const ActivityAnswer = Schema.Union([
@@ -20,6 +21,7 @@ export class ActivityApi extends HttpApiGroup.make("activities")
       success: ActivityAnswer,
       error: problems,
     })
+      .annotateMerge(accessOf("queue"))
       .annotate(OpenApi.Summary, "Run an activity")
       .annotate(
         OpenApi.Description,

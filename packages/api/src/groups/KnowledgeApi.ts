@@ -17,6 +17,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { accessOf } from "../contract/Access.ts"
 import { answersWith, sparqlResults, text } from "../contract/Answers.ts"
 import { Count, Limit, Millis, Opaque, pageOf, paging } from "../contract/Paging.ts"
 import { problems } from "../contract/Problem.ts"
@@ -296,6 +297,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       success: QueryAnswer,
       error,
     })
+      .annotateMerge(accessOf("reader"))
       .annotate(OpenApi.Summary, "Query a graph with SPARQL, with the query in the body")
       .annotate(OpenApi.Description, queryDescription)
       .annotate(OpenApi.Transform, (operation) => takes(ofVersion)(queryAnswers(operation))),

@@ -5,6 +5,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { accessOf } from "../contract/Access.ts"
 import { Millis } from "../contract/Paging.ts"
 import { problems } from "../contract/Problem.ts"
 
@@ -42,6 +43,7 @@ export class SessionApi extends HttpApiGroup.make("session")
       .annotate(OpenApi.Summary, "Show the session")
       .annotate(OpenApi.Description, "The role of the caller, and a description of the server. Renews a cookie that expires soon."),
     HttpApiEndpoint.post("open", path, { payload: OpenSession, success: Session, error })
+      .annotateMerge(accessOf("session"))
       .annotate(OpenApi.Summary, "Open a session")
       .annotate(
         OpenApi.Description,
@@ -49,6 +51,7 @@ export class SessionApi extends HttpApiGroup.make("session")
           "Requests by cookie that change something need a JSON or multipart body, and the Origin of the server.",
       ),
     HttpApiEndpoint.delete("end", path, { success: HttpApiSchema.NoContent, error })
+      .annotateMerge(accessOf("session"))
       .annotate(OpenApi.Summary, "End the session")
       .annotate(OpenApi.Description, "Removes the cookie from the browser. A change of the server's token revokes all cookies."),
   )

@@ -5,6 +5,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { accessOf } from "../contract/Access.ts"
 import { Count, Millis } from "../contract/Paging.ts"
 import { problems } from "../contract/Problem.ts"
 
@@ -52,6 +53,7 @@ export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
       success: Liveness,
       error: problems,
     })
+      .annotateMerge(accessOf("everyone"))
       .annotate(OpenApi.Summary, "Check that the process answers")
       .annotate(
         OpenApi.Description,
@@ -59,6 +61,7 @@ export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
           "the process works in it.",
       ),
     HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: problems })
+      .annotateMerge(accessOf("everyone"))
       .annotate(OpenApi.Summary, "Check that the server is ready")
       .annotate(
         OpenApi.Description,

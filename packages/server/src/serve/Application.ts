@@ -1,5 +1,6 @@
 /** All routes as one application. Every failure is answered with a problem. */
 
+import { makeRequestTable, type RequestTable } from "@detent/api/Access"
 import { CoreApi } from "@detent/api/CoreApi"
 import type { KnowledgePart } from "@detent/api/KnowledgePart"
 import { problemType } from "@detent/api/Problem"
@@ -109,7 +110,7 @@ const loadParts = Effect.gen(function* () {
 
 /** All routes of the server, with their addresses and methods. */
 export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
-  const { document, page } = describeParts(knowledge?.api, uploads?.api)
+  const { document, page, requestTable } = describeParts(knowledge?.api, uploads?.api)
   const parts = Layer.mergeAll(
     HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Layer.merge(Gauges.layer, MetricsHistory.layer))),
     // The knowledge part has its own procedures at the same address.
@@ -119,6 +120,7 @@ export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
   return {
     routes: Layer.mergeAll(parts.pipe(Layer.provide(refusing)), page, openApiRoute(document)),
     addresses: {
+      requestTable,
       methodsAt: makeAllowedMethods(document),
       systemOff: makeSystemOff({ knowledge: knowledge === undefined, uploads: uploads === undefined }),
     } satisfies Addresses,
@@ -135,6 +137,7 @@ const describeParts = (knowledge: typeof KnowledgePart | undefined, uploads: typ
 const describeApi = <Groups extends HttpApiGroup.Constraint>(api: HttpApi.HttpApi<"detent", Groups>) => ({
   document: OpenApi.fromApi(api),
   page: referencePage(api),
+  requestTable: makeRequestTable(api, [{ method: "POST", path: "/rpc", access: "reader" }]),
 })
 
 const openApiRoute = (document: OpenApi.OpenAPISpec) =>
@@ -144,6 +147,7 @@ const openApiRoute = (document: OpenApi.OpenAPISpec) =>
   })
 
 export interface Addresses {
+  readonly requestTable: RequestTable
   /** The methods of an address, for the Allow header of a 405 answer. Empty for an address that has no route. */
   readonly methodsAt: (path: string) => ReadonlyArray<string>
   /** Why an address of a system that is off has no route. Undefined for other addresses. */

@@ -3,7 +3,7 @@
  * microsecond, and no route can bypass it.
  */
 import type { IncomingMessage } from "node:http"
-import { isOpen } from "@detent/api/Security"
+import type { Access, RequestTable, RequestTraits } from "@detent/api/Access"
 import { type Grant, scopeRefusal } from "../access/Grant.ts"
 import { type InstanceTokenReader, isInstanceToken } from "../access/InstanceTokens.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
@@ -18,6 +18,8 @@ export interface RequestGuardOptions {
   readonly grants: GrantTable
   readonly bodyBytes: number
   readonly uploadBytes: number
+  /** What the endpoint of a request needs, by method and path. */
+  readonly requestTable: RequestTable
   /** Whether the request is for a file of the page. The page is public; its data is not. */
   readonly isPage: (request: IncomingMessage) => boolean
   /** Web applications that may call with a token. */
@@ -31,8 +33,6 @@ const tokenInQuery = /[?&](?:token|access_token|api_key|apikey|auth|authorizatio
 
 /** A form may exceed its file by this many bytes. */
 const formBytes = 64 * 1024
-
-export const isUpload = ({ method, url = "" }: IncomingMessage): boolean => method === "POST" && pathOf(url) === "/api/v1/uploads"
 
 /** The part of a URL that the router matches. */
 export const pathOf = (url: string): string => {
@@ -52,24 +52,28 @@ export class RequestGuard {
     const { url = "", headers } = request
     if (tokenInQuery.test(url)) return inQuery
     if (url.includes("%00")) return nullCharacter
+    const traits = this.#traitsOf(request)
     const isOfApplication = this.isOfApplication(request)
     const elsewhere = isOfApplication ? undefined : this.#originProblem(request)
     if (elsewhere !== undefined) return elsewhere
-    if (headers["transfer-encoding"] !== undefined && !isUpload(request)) return lengthNeeded
-    if (this.#isTooLarge(request)) return tooLarge(isUpload(request) ? this.#options.uploadBytes : this.#options.bodyBytes)
+    if (headers["transfer-encoding"] !== undefined && !traits.takesFile) return lengthNeeded
+    const { bodyBytes, uploadBytes } = this.#options
+    const length = Number(headers["content-length"] ?? 0)
+    if (length > (traits.takesFile ? uploadBytes + formBytes : bodyBytes)) return tooLarge(traits.takesFile ? uploadBytes : bodyBytes)
     const session = isOfApplication ? undefined : this.#grantOfSession(request)
     const grant = session ?? this.#grantOf(headers.authorization)
     if (grant === "Expired") return expiredToken
     if (isOfApplication && request.method === "OPTIONS") return undefined
-    if (grant === undefined && !isOpen(url) && !isEntry(request) && !this.#options.isPage(request) && !isQueueCall(request))
+    if (grant === undefined && !needsNoGrant(traits, request) && !this.#options.isPage(request))
       return headers.authorization === undefined ? noToken : wrongToken
-    const abused = headers.authorization === undefined && !isOfApplication ? browserProblem(request, session !== undefined) : undefined
+    const abused =
+      headers.authorization === undefined && !isOfApplication ? browserProblem(request, traits, session !== undefined) : undefined
     if (abused !== undefined) return abused
     if (grant === undefined) return undefined
     const outside = scopeRefusal(grant, request, pathOf(url))
     if (outside !== undefined && !this.#options.isPage(request)) return outside
-    if (grant.role === "read" && !isLooking(request)) return roleMissing
-    if (this.#options.observes && !isLooking(request)) return onlyLooks
+    if (grant.role === "read" && mayChange(traits)) return roleMissing
+    if (this.#options.observes && mayChange(traits)) return onlyLooks
     this.#options.grants.set(request, grant)
     return undefined
   }
@@ -109,48 +113,35 @@ export class RequestGuard {
     return !this.#options.tokens.areNeeded && !isLoopback(nameOf(host)) ? otherName : undefined
   }
 
-  #isTooLarge(request: IncomingMessage): boolean {
-    const length = Number(request.headers["content-length"] ?? 0)
-    return length > (isUpload(request) ? this.#options.uploadBytes + formBytes : this.#options.bodyBytes)
+  #traitsOf({ method = "GET", url = "" }: IncomingMessage): RequestTraits {
+    return this.#options.requestTable(method, pathOf(url))
   }
 }
 
 const isReading = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD" || method === "OPTIONS"
 
-/** Whether the request asks for the health of the server. */
-export const isHealth = (request: IncomingMessage): boolean => isReading(request) && isOpen(pathOf(request.url ?? ""))
+/** Whether the request needs no token and no session, or is signed by a queue, which the handler verifies. */
+const needsNoGrant = ({ access }: RequestTraits, { headers }: IncomingMessage): boolean =>
+  access === "everyone" ||
+  access === "session" ||
+  (access === "queue" && /^bearer +[\w-]+\.[\w-]+\.[\w-]+$/i.test(headers.authorization ?? ""))
 
-/** Whether the request opens or ends a session, which needs neither a session nor a role. */
-const isEntry = ({ method, url = "" }: IncomingMessage): boolean =>
-  (method === "POST" || method === "DELETE") && pathOf(url) === "/api/v1/session"
+const changing: ReadonlySet<Access> = new Set(["operator", "queue"])
 
-/** Whether the request runs an activity, which may take as long as its queue waits. */
-export const isActivity = ({ method, url = "" }: IncomingMessage): boolean =>
-  method === "POST" && /^\/activities\/(?:extraction|resolution|validation|ingestion)$/.test(pathOf(url))
-
-/** Whether the request runs an activity with a JWT as its token, which the handler verifies. */
-const isQueueCall = (request: IncomingMessage): boolean =>
-  isActivity(request) && /^bearer +[\w-]+\.[\w-]+\.[\w-]+$/i.test(request.headers.authorization ?? "")
-
-/** Whether the request only reads. SPARQL queries use POST but change nothing. Procedures check the role themselves. */
-const isLooking = (request: IncomingMessage): boolean => {
-  if (isReading(request) || isEntry(request)) return true
-  const { method, url = "" } = request
-  const path = pathOf(url)
-  return method === "POST" && (path === "/rpc" || /^\/api\/v1\/knowledge\/[^/]+\/sparql$/.test(path))
-}
+/** Procedures check the role themselves. */
+const mayChange = ({ access }: RequestTraits): boolean => changing.has(access)
 
 /**
  * Refuses requests that a browser may have sent for a page of another origin. Browsers send the cookie also with requests of pages on
  * other ports and subdomains, and a server without tokens needs no cookie. A form can neither send JSON nor omit its Origin.
  */
-const browserProblem = (request: IncomingMessage, isByCookie: boolean): ProblemResponse | undefined => {
+const browserProblem = (request: IncomingMessage, traits: RequestTraits, isByCookie: boolean): ProblemResponse | undefined => {
   const { headers } = request
   if (headers["sec-fetch-site"] === "same-site" && !(isReading(request) && headers["sec-fetch-mode"] === "navigate")) return otherSite
   if (!isByCookie || isReading(request)) return undefined
   if (headers.origin === undefined) return originNeeded
   const isSent = /^(?:application\/json|multipart\/form-data)\b/i.test(headers["content-type"] ?? "")
-  return isSent || isLooking(request) ? undefined : typeNeeded
+  return isSent || !mayChange(traits) ? undefined : typeNeeded
 }
 
 const hostOf = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).host : undefined)

@@ -3,8 +3,9 @@
  * read the answer. One tick per second checks all of them, so a request needs no timer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { RequestTable, RequestTraits } from "@detent/api/Access"
 import { discardRest, type ProblemResponse, refuse } from "./ProblemResponse.ts"
-import { isActivity, isHealth, isUpload, pathOf } from "./RequestGuard.ts"
+import { pathOf } from "./RequestGuard.ts"
 
 /**
  * What a request counts as. Each has slots of its own, so that requests of strangers take none of those of known clients, and none of
@@ -15,6 +16,7 @@ type Slot = "health" | "unauthenticated" | "requests" | "streams"
 interface Visit {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  readonly traits: RequestTraits
   slot: Slot
   /** Seconds since its start, and since its last byte. */
   age: number
@@ -40,27 +42,29 @@ const healthRequests = 100
 
 export class RequestLimits {
   readonly #limits: RequestLimitValues
+  readonly #requestTable: RequestTable
   readonly #most: Readonly<Record<Slot, number>>
   readonly #visits = new Set<Visit>()
   readonly #discarded = new Set<Visit>()
   readonly #taken: Record<Slot, number> = { health: 0, unauthenticated: 0, requests: 0, streams: 0 }
   #whenEmpty: (() => void) | undefined
 
-  constructor(limits: RequestLimitValues) {
+  constructor(limits: RequestLimitValues, requestTable: RequestTable) {
     this.#limits = limits
+    this.#requestTable = requestTable
     const { requests, streams, unauthenticatedRequests: unauthenticated } = limits
     this.#most = { health: healthRequests, unauthenticated, requests, streams }
   }
 
   /** Admits a request, or returns the refusal of a request beyond the limit. `isKnown`: it has a token or session, or needs none. */
   enter(request: IncomingMessage, response: ServerResponse, isKnown: boolean): ProblemResponse | undefined {
-    const slot = slotOf(request, isKnown)
-    if (!this.#hasRoom(slot)) return busy
-    const visit = { ...visitOf(request, response), slot }
+    const visit = this.#visitOf(request, response)
+    visit.slot = slotOf(visit.traits, isKnown)
+    if (!this.#hasRoom(visit.slot)) return busy
     this.#visits.add(visit)
-    this.#taken[slot]++
+    this.#taken[visit.slot]++
     // Cloud Tasks signs its calls itself. The handler verifies them, and from then on the work takes as long as it takes.
-    if (slot === "unauthenticated" && isActivity(request)) request.once("end", () => this.#becomeRequest(visit))
+    if (visit.slot === "unauthenticated" && visit.traits.access === "queue") request.once("end", () => this.#becomeRequest(visit))
     response.once("close", () => {
       this.#visits.delete(visit)
       this.#taken[visit.slot]--
@@ -84,7 +88,7 @@ export class RequestLimits {
   /** Limits how long the remaining bytes of a refused request may take to arrive. */
   discard(request: IncomingMessage, response: ServerResponse) {
     discardRest(request)
-    const visit = visitOf(request, response)
+    const visit = this.#visitOf(request, response)
     this.#discarded.add(visit)
     request.once("close", () => this.#discarded.delete(visit))
   }
@@ -94,10 +98,10 @@ export class RequestLimits {
     for (const visit of this.#discarded) if (++visit.age > this.#limits.unauthenticatedSeconds) visit.request.destroy()
     for (const visit of this.#visits) {
       visit.age++
-      const { request, response } = visit
+      const { request, response, traits } = visit
       if (response.headersSent) this.#leaving(visit)
       else if (!request.complete) this.#arriving(visit)
-      else if (visit.age > this.#limits.answerSeconds && !isActivity(request)) refuse(response, tooSlow)
+      else if (visit.age > this.#limits.answerSeconds && traits.access !== "queue") refuse(response, tooSlow)
     }
   }
 
@@ -106,7 +110,7 @@ export class RequestLimits {
     const { bytesRead } = request.socket
     visit.idle = bytesRead === visit.bytesRead ? visit.idle + 1 : 0
     visit.bytesRead = bytesRead
-    const waited = isUpload(request) ? visit.idle : visit.age
+    const waited = visit.traits.takesFile ? visit.idle : visit.age
     if (waited <= this.#patience(visit)) return
     refuse(response, notArrived)
     // Ends the handler that still waits for more bytes.
@@ -131,6 +135,12 @@ export class RequestLimits {
     return slot === "requests" ? this.#limits.requestSeconds : this.#limits.unauthenticatedSeconds
   }
 
+  #visitOf(request: IncomingMessage, response: ServerResponse): Visit {
+    const { method = "GET", url = "" } = request
+    const traits = this.#requestTable(method, pathOf(url))
+    return { request, response, traits, slot: "unauthenticated", age: 0, idle: 0, bytesRead: 0, isWatched: false }
+  }
+
   /** Calls back when only streams are in flight. */
   whenEmpty(callback: () => void) {
     this.#whenEmpty = callback
@@ -144,23 +154,11 @@ export class RequestLimits {
   }
 }
 
-const visitOf = (request: IncomingMessage, response: ServerResponse): Visit => ({
-  request,
-  response,
-  slot: "unauthenticated",
-  age: 0,
-  idle: 0,
-  bytesRead: 0,
-  isWatched: false,
-})
-
-const slotOf = (request: IncomingMessage, isKnown: boolean): Slot => {
-  if (isHealth(request)) return "health"
+const slotOf = ({ access, isStream }: RequestTraits, isKnown: boolean): Slot => {
+  if (access === "everyone") return "health"
   if (!isKnown) return "unauthenticated"
-  return isLive(request) ? "streams" : "requests"
+  return isStream ? "streams" : "requests"
 }
-
-const isLive = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && /(?:\/events|^\/api\/v1\/live)$/.test(pathOf(url))
 
 const isProcedure = ({ url = "" }: IncomingMessage): boolean => pathOf(url).startsWith("/rpc")
 

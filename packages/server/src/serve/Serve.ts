@@ -97,6 +97,8 @@ const start = (options: ServeOptions) =>
     const guide = new GuidePage(options.guide ?? guideFolder())
     const grants = yield* RequestGrants
     const clock = yield* Clock.Clock
+    const { routes, addresses } = yield* makeRoutes
+    const { requestTable } = addresses
     const access = new RequestGuard({
       tokens: yield* Tokens,
       instanceTokens: new InstanceTokenReader(token, () => clock.currentTimeMillisUnsafe()),
@@ -104,21 +106,24 @@ const start = (options: ServeOptions) =>
       grants,
       bodyBytes,
       uploadBytes,
+      requestTable,
       isPage: (request) => page.has(request) || guide.has(request),
       origins: yield* Effect.fromResult(checkOrigins(options.origins ?? [])),
       observes: workspace.role === "observe",
     })
-    const requests = new RequestLimits({
-      requests: limits.requests,
-      streams: limits.streams,
-      unauthenticatedRequests: limits.unauthenticatedRequests,
-      requestSeconds: Math.ceil(millisOf(limits.requestTimeout) / 1000),
-      unauthenticatedSeconds: Math.ceil(millisOf(limits.unauthenticatedTimeout) / 1000),
-      answerSeconds: Math.ceil(millisOf(limits.answerTimeout) / 1000),
-    })
+    const requests = new RequestLimits(
+      {
+        requests: limits.requests,
+        streams: limits.streams,
+        unauthenticatedRequests: limits.unauthenticatedRequests,
+        requestSeconds: Math.ceil(millisOf(limits.requestTimeout) / 1000),
+        unauthenticatedSeconds: Math.ceil(millisOf(limits.unauthenticatedTimeout) / 1000),
+        answerSeconds: Math.ceil(millisOf(limits.answerTimeout) / 1000),
+      },
+      requestTable,
+    )
     // The scope of requests in flight: it closes after the server has stopped listening and waited for them.
     const scope = yield* Scope.fork(yield* Effect.scope)
-    const { routes, addresses } = yield* makeRoutes
     const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcLimits.layer(limits)))
     const routed = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, routerConfig), bodyBytes, addresses)
     const app = compressed(withReferenceHeaders(routed))
