@@ -4,6 +4,7 @@ export { BatchEventLog, type DocumentStanding } from "./batch/BatchEventLog.ts"
 export { type BatchChanges, Batches, BatchNotFound, type RetryChange, type SelectionChange } from "./batch/Batches.ts"
 export { BatchEvent, BatchMachine } from "./batch/BatchMachine.ts"
 export {
+  activeBatchStates,
   BatchConfig,
   type BatchState,
   BatchStateJson,

@@ -103,33 +103,26 @@ export const problems = [
   TimedOut.pipe(asProblem),
 ] as const
 
-export type Problem =
-  | BadRequest
-  | Unauthorized
-  | Forbidden
-  | NotFound
-  | Conflict
-  | TooLarge
-  | UnsupportedType
-  | Unprocessable
-  | Failed
-  | Unavailable
-  | TimedOut
+/** The class of each status that operations answer with. */
+export const problemClasses = {
+  400: BadRequest,
+  401: Unauthorized,
+  403: Forbidden,
+  404: NotFound,
+  409: Conflict,
+  413: TooLarge,
+  415: UnsupportedType,
+  422: Unprocessable,
+  500: Failed,
+  503: Unavailable,
+  504: TimedOut,
+} as const
 
-/** The tag of each status that operations answer with. */
-const tags: Readonly<Record<number, Problem["_tag"]>> = {
-  400: "BadRequest",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "NotFound",
-  409: "Conflict",
-  413: "TooLarge",
-  415: "UnsupportedType",
-  422: "Unprocessable",
-  500: "Failed",
-  503: "Unavailable",
-  504: "TimedOut",
-}
+export type Problem = InstanceType<(typeof problemClasses)[keyof typeof problemClasses]>
+
+/** The class of a status. Undefined for one that no operation answers with. */
+export const problemClassOf = (status: number): (typeof problemClasses)[keyof typeof problemClasses] | undefined =>
+  (problemClasses as Readonly<Record<number, (typeof problemClasses)[keyof typeof problemClasses] | undefined>>)[status]
 
 /** The JSON body of a problem, for refusals before routing. The tag is that of the status, so that the typed client decodes it. */
 export const problemBody = (problem: {
@@ -139,5 +132,5 @@ export const problemBody = (problem: {
   readonly detail: string
 }): string => {
   const { status, name, title, detail } = problem
-  return JSON.stringify({ _tag: tags[status] ?? name, type: kind(name), title, status, detail })
+  return JSON.stringify({ _tag: problemClassOf(status)?.identifier ?? name, type: kind(name), title, status, detail })
 }

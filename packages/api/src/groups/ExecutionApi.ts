@@ -47,7 +47,7 @@ export const Span = Schema.Struct({
   name: Schema.String,
   /** The attempt of an activity, starting at 1. */
   attempt: Schema.optionalKey(Schema.Int),
-  /** Absent where unknown, as in journals of earlier versions. */
+  /** Absent where unknown. */
   startedAt: Schema.optionalKey(Millis),
   /** Absent while the step runs. */
   endedAt: Schema.optionalKey(Millis),

@@ -181,4 +181,4 @@ const refusalOf = async (response: Response): Promise<Error> => {
 /** The object does not exist, or its name is not valid. */
 export const isMissing = (problem: unknown): boolean =>
   problem instanceof Refused &&
-  (problem.status === 404 || problem.status === 405 || (problem.status === 400 && problem.message.startsWith("the path does not fit")))
+  (problem.status === 404 || problem.status === 405 || (problem.status === 400 && problem.kind === "ParamsInvalid"))

@@ -1,6 +1,8 @@
 /** Gives pages the live stream, and repeats the reads that a hint concerns. */
+
 import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query"
 import { createContext, type ReactNode, use, useEffect, useState, useSyncExternalStore } from "react"
+import { isUnderWay } from "../api/batchStates.ts"
 import { type LiveEvent, type LiveMode, type LiveState, LiveStream } from "./LiveStream.ts"
 
 const Live = createContext<LiveStream | undefined>(undefined)
@@ -83,8 +85,6 @@ const readAgain = (stream: LiveStream, client: QueryClient) => {
     clearTimeout(timer)
   }
 }
-
-const isUnderWay = (state: unknown): boolean => ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"].includes(String(state))
 
 /** The prefixes of the addresses whose answers a hint makes stale. */
 const concernedBy = ({ topic, data }: LiveEvent): ReadonlyArray<string> => {

@@ -1,5 +1,6 @@
 /** One batch: its stage, a cell for each document, failures in groups, the review list, and its artifacts. */
 import { useCallback, useMemo, useState } from "react"
+import { batchStages } from "../api/batchStates.ts"
 import { pathOf, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
 import type { BatchStatus, DocumentStatus, FailureGroup, ReviewedFact } from "../api/types.ts"
@@ -14,8 +15,6 @@ import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
 import { useAct } from "../parts/useAct.ts"
 import { type Column, VirtualTable } from "../parts/VirtualTable.tsx"
 import { batchTone, Progress } from "./Batches.tsx"
-
-const stages = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting", "Completed"]
 
 export const BatchPage = ({ names: [batchId = ""] }: { readonly names: ReadonlyArray<string> }) => {
   const batch = useRead(reads.batch(batchId))
@@ -156,18 +155,20 @@ const Rate = ({ status }: { readonly status: BatchStatus }) => {
 }
 
 const Stages = ({ state, percent }: { readonly state: string; readonly percent: number }) => {
-  const at = stages.indexOf(state === "PartiallyCompleted" ? "Completed" : state)
+  const at = batchStages.indexOf(state === "PartiallyCompleted" ? "Completed" : state)
   return (
     <div className="grid gap-2">
       <Progress percent={percent} tone={batchTone(state)} />
       <ol className="flex flex-wrap gap-x-4 gap-y-1 text-xs">
-        {stages.map((stage, index) => (
+        {batchStages.map((stage, index) => (
           <li
             key={stage}
             aria-current={index === at ? "step" : undefined}
-            className={index === at ? "font-semibold text-accent" : at > index || at === stages.length - 1 ? "text-good" : "text-muted"}
+            className={
+              index === at ? "font-semibold text-accent" : at > index || at === batchStages.length - 1 ? "text-good" : "text-muted"
+            }
           >
-            {at > index || (index === at && index === stages.length - 1) ? "✓ " : ""}
+            {at > index || (index === at && index === batchStages.length - 1) ? "✓ " : ""}
             {stage}
           </li>
         ))}

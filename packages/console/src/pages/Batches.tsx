@@ -1,6 +1,7 @@
 /** Batches of documents: the progress and the result of each. */
 
 import { useState } from "react"
+import { batchStates } from "../api/batchStates.ts"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
 import type { BatchListing, BatchStatus } from "../api/types.ts"
@@ -14,8 +15,6 @@ import { Modal } from "../parts/Modal.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead } from "../parts/Panel.tsx"
 import { useAct } from "../parts/useAct.ts"
-
-const states = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting", "Completed", "PartiallyCompleted", "Failed", "Cancelled"]
 
 export const batchTone = (state: string): Tone =>
   state === "Completed" ? "good" : state === "Failed" ? "bad" : state === "PartiallyCompleted" || state === "Cancelled" ? "warn" : "info"
@@ -46,7 +45,7 @@ export const Batches = () => {
       <div className="mb-3">
         <Chips
           label="State"
-          chips={states.map((value) => ({ value }))}
+          chips={batchStates.map((value) => ({ value }))}
           chosen={state === undefined ? [] : [state]}
           onChoose={(value) => setQuery({ state: value === state ? undefined : value })}
         />

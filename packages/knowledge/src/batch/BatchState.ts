@@ -305,9 +305,14 @@ export const progressPercent = (state: BatchState): number => {
   }
 }
 
+/**
+ * The states in which a process works on a batch, in the order in which it passes them. A batch in another state has ended, and runs again
+ * only after a retry or resume.
+ */
+export const activeBatchStates: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
+
 /** Whether the batch does nothing more without a request. */
-export const isTerminal = ({ _tag }: BatchState): boolean =>
-  _tag === "Completed" || _tag === "PartiallyCompleted" || _tag === "Failed" || _tag === "Cancelled"
+export const isTerminal = ({ _tag }: BatchState): boolean => !activeBatchStates.includes(_tag)
 
 export const errorOf = (state: BatchState): BatchFault | undefined => (state._tag === "Failed" ? state.error : undefined)
 

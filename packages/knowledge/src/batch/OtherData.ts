@@ -12,7 +12,7 @@ import { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Batches } from "./Batches.ts"
 import { BatchMachine } from "./BatchMachine.ts"
-import type { BatchState } from "./BatchState.ts"
+import { activeBatchStates } from "./BatchState.ts"
 
 /** The files of the database's unfinished batches are not in the data folder. Nothing was changed. */
 export class OtherData extends Schema.TaggedError<OtherData>()("OtherData", {
@@ -31,8 +31,6 @@ export class OtherData extends Schema.TaggedError<OtherData>()("OtherData", {
 /** How many unfinished batches of each state are checked. */
 const mostChecked = 20
 
-const unfinished: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
-
 /**
  * Fails when the folder has the files of none of the unfinished batches of the database: they would all fail. Storage that is
  * unavailable does not keep a process from starting.
@@ -41,7 +39,7 @@ export const refuseOtherData = (folder: StorageFolder) =>
   Effect.gen(function* () {
     const [journal, storage] = [yield* Journal, yield* Storage]
     let missing: OtherData | undefined
-    for (const tag of unfinished) {
+    for (const tag of activeBatchStates) {
       for (const { id } of (yield* journal.list({ machine: BatchMachine.name, tag }, mostChecked)).instances) {
         const manifestUri = blobIn(folder, pathsOfBatch(BatchId.make(id)).manifest)
         const isHere = yield* Effect.match(storage.info(manifestUri), { onFailure: () => true, onSuccess: Option.isSome })

@@ -15,7 +15,7 @@ import * as Stream from "effect/Stream"
 import { Batches, BatchNotFound } from "../batch/Batches.ts"
 import { E, isPassedBy, stageOf } from "../batch/BatchMachine.ts"
 import { timedStage } from "../batch/BatchMetrics.ts"
-import { type BatchState, BatchStopped, defaultBatchConfig, type S, type StageGraph } from "../batch/BatchState.ts"
+import { activeBatchStates, type BatchState, BatchStopped, defaultBatchConfig, type S, type StageGraph } from "../batch/BatchState.ts"
 import { loadManifest } from "../batch/Manifest.ts"
 import type { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
@@ -33,9 +33,6 @@ export class ActivityRefused extends Schema.TaggedError<ActivityRefused>()("Acti
 }
 
 type Stage = "Extracting" | "Resolving" | "Validating" | "Ingesting"
-
-/** The states of a batch in the order in which it passes them. */
-export const stageOrder: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
 
 const activityOf = { Extracting: "extraction", Resolving: "resolution", Validating: "validation", Ingesting: "ingestion" } as const
 
@@ -115,8 +112,8 @@ const isDue = (batch: BatchState, stage: Stage) => {
   const { batchId, _tag } = batch
   if (_tag === "Failed" || _tag === "Cancelled")
     return Effect.fail(new ActivityRefused({ batchId, problem: `is ${_tag}`, nextStep: `resume it first: detent batch resume ${batchId}` }))
-  const at = stageOrder.indexOf(_tag)
-  if (at === -1 || at >= stageOrder.indexOf(stage)) return Effect.void
+  const at = activeBatchStates.indexOf(_tag)
+  if (at === -1 || at >= activeBatchStates.indexOf(stage)) return Effect.void
   const left = _tag === "Extracting" ? ` with ${batch.documentsTotal - batch.documentsCompleted} documents to extract` : ""
   const first = _tag === "Pending" ? "start a process that works on it" : `run the activity ${activityOf[_tag as Stage]} first`
   return Effect.fail(new ActivityRefused({ batchId, problem: `is ${_tag}${left}`, nextStep: first }))

@@ -13,12 +13,12 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { BatchEventLog } from "../batch/BatchEventLog.ts"
 import { Batches } from "../batch/Batches.ts"
-import { isTerminal } from "../batch/BatchState.ts"
+import { activeBatchStates, isTerminal } from "../batch/BatchState.ts"
 import { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import type { Task } from "../tasks/Task.ts"
 import { reportExtracted, reportGivenUp, runActivity } from "./Activities.ts"
-import { stageOrder, stateOfActivity } from "./StageRun.ts"
+import { stateOfActivity } from "./StageRun.ts"
 
 /** The result of a delivery. */
 export const TaskOutcome = Schema.Union([
@@ -122,7 +122,8 @@ const lateness = (activity: Task["activity"], { batchId, attempt, resolvedUri, v
     if (state._tag === "Failed" || state._tag === "Cancelled") return late(`is ${state._tag}; resume it first`)
     if (isTerminal(state)) return late(`is ${state._tag}`)
     if (attempt === undefined) return undefined
-    if (stageOrder.indexOf(state._tag) > stageOrder.indexOf(stateOfActivity[activity])) return late(`is ${state._tag}: it has the result`)
+    if (activeBatchStates.indexOf(state._tag) > activeBatchStates.indexOf(stateOfActivity[activity]))
+      return late(`is ${state._tag}: it has the result`)
     // Another batch has published meanwhile, so that this one was resolved again.
     const isOther = (graph: { readonly uri: string }, uri: string | undefined) => uri !== undefined && uri !== graph.uri
     if (state._tag === "Validating" && activity === "validation" && isOther(state.resolvedGraph, resolvedUri))

@@ -47,7 +47,7 @@ import { isNestedTooDeeply, mayNest, nestedTooDeeply } from "./Nesting.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
 import { referencePage } from "./page/ReferencePage.ts"
-import { notDecodable, pathOf, tooLarge } from "./RequestGuard.ts"
+import { notDecodable, pathOf } from "./RequestGuard.ts"
 import { rpcRoutes, rpcServices } from "./RpcRoutes.ts"
 
 /** The part of a request that a schema describes, in words. */
@@ -208,7 +208,7 @@ export const withProblems = <E>(
       // The request itself was not interrupted: the work that it waited for was.
       if (Cause.hasInterruptsOnly(cause))
         return Effect.as(Effect.logWarning("the work on a request was interrupted"), problemResponse(interrupted))
-      return problemOfCause(cause, bodyBytes, addresses)
+      return problemOfCause(cause, addresses)
     }),
   )
 
@@ -233,7 +233,6 @@ const asProblem = ({ status }: HttpServerResponse.HttpServerResponse) =>
 
 const problemOfCause = (
   cause: Cause.Cause<unknown>,
-  bodyBytes: number,
   { methodsAt, systemOff }: Addresses,
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const error = Cause.squash(cause)
@@ -247,8 +246,8 @@ const problemOfCause = (
       const isThere = methods.length > 0 && !methods.includes(method)
       return Effect.succeed(problemResponse(isThere ? otherMethod(methods) : notFound))
     }
-    if (error.reason._tag === "RequestParseError")
-      return Effect.succeed(problemResponse(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
+    // RequestGuard has refused a body that is too large: every body but a form with a file has a length.
+    if (error.reason._tag === "RequestParseError") return Effect.succeed(problemResponse(unreadable))
   }
   // The client closed its WebSocket or sent invalid data.
   if (isSocketError(error)) return Effect.succeed(problemResponse(unreadable))
@@ -263,8 +262,6 @@ const isDecodable = (path: string): boolean => {
     return false
   }
 }
-
-const isSizeProblem = ({ reason }: HttpServerError): boolean => /size|bytes|large|limit/i.test(String(reason.cause))
 
 const notFound: ProblemResponse = {
   status: 404,

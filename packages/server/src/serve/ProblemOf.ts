@@ -1,48 +1,12 @@
 /** Maps errors of operations to problems: the HTTP status of their kind, and a message with the next step. */
 
-import {
-  BadRequest,
-  Conflict,
-  Failed,
-  Forbidden,
-  kind,
-  NotFound,
-  type Problem,
-  TimedOut,
-  TooLarge,
-  Unauthorized,
-  Unavailable,
-  Unprocessable,
-  UnsupportedType,
-} from "@detent/api/Problem"
+import { BadRequest, Failed, kind, type Problem, problemClasses, problemClassOf } from "@detent/api/Problem"
 import { reachOperation } from "@detent/durable/internal"
 import { MachineStopped, PersistenceFailed } from "@detent/machine"
 import { explain } from "@detent/machine/internal"
 import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
-
-type ProblemClass = new (fields: {
-  readonly type: string
-  readonly title: string
-  readonly status: number
-  readonly detail: string
-}) => Problem
-
-/** The class of each status. */
-const classOf: Readonly<Record<number, ProblemClass>> = {
-  400: BadRequest,
-  401: Unauthorized,
-  403: Forbidden,
-  404: NotFound,
-  409: Conflict,
-  413: TooLarge,
-  415: UnsupportedType,
-  422: Unprocessable,
-  500: Failed,
-  503: Unavailable,
-  504: TimedOut,
-}
 
 export interface OperationError {
   readonly _tag: string
@@ -95,23 +59,11 @@ export const problemOf = (error: OperationError): Problem => {
   const name = nameOf(error)
   const { status, title } = outcomeOf(name)
   const detail = isOurs(status, name) ? generalMessage(error) : withoutMiddle(withoutCredentials(messageOf(error)))
-  const Class = classOf[status] ?? Failed
+  const Class = problemClassOf(status) ?? Failed
   return new Class({ type: kind(name), title, status, detail })
 }
 
-const classes = [
-  BadRequest,
-  Unauthorized,
-  Forbidden,
-  NotFound,
-  Conflict,
-  TooLarge,
-  UnsupportedType,
-  Unprocessable,
-  Failed,
-  Unavailable,
-  TimedOut,
-]
+const classes = Object.values(problemClasses)
 
 export const isProblem = (error: unknown): error is Problem => classes.some((one) => error instanceof one)
 

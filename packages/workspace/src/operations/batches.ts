@@ -5,6 +5,7 @@ import { blobIn, folderIn, RelativePath, Storage, StorageFolder, type StorageUri
 import { folderAt } from "@detent/blobs/StorageLocation"
 import type { InstanceRecord } from "@detent/durable"
 import {
+  activeBatchStates,
   type BatchConfig,
   BatchEventLog,
   Batches,
@@ -177,14 +178,11 @@ export const list = (query: Parameters<(typeof Batches)["Service"]["list"]>[0]) 
     return paged({ batches: listed }, page.next)
   })
 
-/** The states in which a process works on a batch. A batch in another state has ended, and runs again only after a retry or resume. */
-const unfinishedStates = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"] as const
-
 /** At most `limit` batches that have not ended. */
 export const unfinished = (limit: number) =>
   Effect.gen(function* () {
     const batches = yield* Batches
-    const pages = yield* Effect.forEach(unfinishedStates, (one) => batches.list({ state: one, status: "running", limit }))
+    const pages = yield* Effect.forEach(activeBatchStates, (one) => batches.list({ state: one, status: "running", limit }))
     return pages.flatMap(({ instances }) => instances.map(({ id, tag }) => ({ batchId: id, state: tag }))).slice(0, limit)
   })
 

@@ -14,7 +14,7 @@ export interface Span {
   readonly name: string
   /** The attempt of an activity, starting at 1. */
   readonly attempt?: number
-  /** Absent where unknown, as in journals of earlier versions. */
+  /** Absent where unknown. */
   readonly startedAt?: number
   /** Absent while the step runs. */
   readonly endedAt?: number
