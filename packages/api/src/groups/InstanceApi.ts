@@ -185,8 +185,6 @@ export const ForkInstance = Schema.Struct({
   id: name,
   /** The last event that is copied to the new instance. Default: all events. */
   sequence: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
-  /** The same as `sequence`, which takes precedence. */
-  through: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
 }).annotate({ identifier: "ForkInstance" })
 
 const states = Schema.Union([Schema.String, Schema.Array(Schema.String)])

@@ -84,9 +84,9 @@ export const instanceHandlers = HttpApiBuilder.group(
       .handle("fork", (input) => {
         const {
           params,
-          payload: { sequence, through, id },
+          payload: { sequence, id },
         } = input
-        return Effect.andThen(forkKeys(input.request), changing(input, instances.fork(params, sequence ?? through, id)))
+        return Effect.andThen(forkKeys(input.request), changing(input, instances.fork(params, sequence, id)))
       })
       .handle("commands", ({ params, request }) =>
         Effect.gen(function* () {

@@ -161,7 +161,7 @@ describe("instances over HTTP", () => {
       yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
       yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by: 3 } })
       yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Add", by: 4 } })
-      const forked = yield* client.instances.fork({ params: key, payload: { id: "two", through: 1 } })
+      const forked = yield* client.instances.fork({ params: key, payload: { id: "two", sequence: 1 } })
       assert.deepStrictEqual([forked.id, forked.sequence, forked.state["count"]], ["two", 1, 3])
       assert.strictEqual((yield* client.instances.get({ params: key })).state["count"], 7)
     }),

@@ -33,7 +33,7 @@ export default command(
             operation: "instances.fork",
             params: { machine: key.machine, id: key.id },
             path: `${addressOf(key)}/fork`,
-            json: { id: input.id, through },
+            json: { id: input.id, sequence: through },
             answer: Started,
             key: input.key,
           },

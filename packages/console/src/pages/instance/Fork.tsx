@@ -22,7 +22,7 @@ export const Fork = ({ machine, id, at, onClose, onDone }: ForkProps) => {
   const { once, isBusy } = useOneAtATime()
   const [problem, setProblem] = useState<string>()
   const fork = () =>
-    submit<InstanceView>(write("POST", ["instances", machine, id, "fork"], { id: name, through: at })).then(
+    submit<InstanceView>(write("POST", ["instances", machine, id, "fork"], { id: name, sequence: at })).then(
       (view) => {
         toast({
           text: `${view.id} starts from ${id} after step ${at}.`,
