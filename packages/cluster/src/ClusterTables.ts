@@ -70,7 +70,7 @@ export interface ClusterTables {
   readonly nodes: Effect.Effect<ReadonlyArray<NodeRow>, SqlError>
   /** Asks a node to give up its shards, or withdraws the request. Returns false if the node does not exist. */
   readonly drain: (node: string, draining: boolean) => Effect.Effect<boolean, SqlError>
-  /** Nodes that had these shards and are no longer alive: their leases must be buried before the shards are acquired. */
+  /** Nodes that had these shards and are no longer alive: their leases must be fenced before the shards are acquired. */
   readonly deadHolders: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>, SqlError>
   /** Acquires shards without an owner. Returns those it got. */
   readonly acquire: (address: string, shards: ReadonlyArray<number>, life: NodeLife) => Effect.Effect<ReadonlyArray<number>, SqlError>

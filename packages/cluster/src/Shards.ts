@@ -120,7 +120,7 @@ export class Shards {
     return this.#withLife((life) =>
       Effect.gen({ self: this }, function* () {
         const dead = yield* tables.deadHolders(wanted)
-        for (const node of dead) yield* placement.bury(node)
+        for (const node of dead) yield* placement.fenceDead(node)
         const acquired = (yield* tables.acquire(address, wanted, life)).filter((shard) => !this.#leaving.has(shard))
         if (this.#life?.token !== life.token) return []
         for (const shard of acquired) this.#held.add(shard)

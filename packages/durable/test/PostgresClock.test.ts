@@ -103,7 +103,7 @@ describe("the database's clock", () => {
       const held = yield* onNode(-hour, leases.acquire("node", "behind", 60_000))
       assert.strictEqual(held._tag, "Acquired")
       assert.strictEqual((yield* onNode(hour, leases.acquire("node", "ahead", 60_000)))._tag, "Busy")
-      assert.isFalse(yield* onNode(hour, leases.bury("node")))
+      assert.isFalse(yield* onNode(hour, leases.fenceHolder("node")))
       if (held._tag === "Acquired") assert.isTrue(Option.isSome(yield* onNode(-hour, leases.extend(held.lease, 60_000))))
     }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
   )

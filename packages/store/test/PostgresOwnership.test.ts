@@ -40,7 +40,7 @@ const holdTransaction = Effect.gen(function* () {
 })
 
 describe("ownership on PostgreSQL", () => {
-  it.live("139 while a fenced commit is under way its lease can be extended, and is buried only after it", () =>
+  it.live("139 while a fenced commit is under way its lease can be extended, and is fenced only after it", () =>
     Effect.gen(function* () {
       const store = PostgresStore.layer({ url: yield* freshDatabase, maxConnections: 4 })
       yield* Effect.gen(function* () {
@@ -63,14 +63,14 @@ describe("ownership on PostgreSQL", () => {
         yield* Deferred.await(written)
         assert.isTrue(Option.isSome(yield* within("5 seconds")(leases.extend(lease, 60_000))), "a heartbeat does not wait")
         assert.isTrue(yield* within("5 seconds")(leases.release(lease)))
-        const burying = yield* Effect.forkChild(leases.bury(lease.name))
+        const fencing = yield* Effect.forkChild(leases.fenceHolder(lease.name))
         const taking = yield* Effect.forkChild(leases.acquire(lease.name, "node-b", 60_000))
         yield* Effect.sleep("200 millis")
-        assert.isUndefined(burying.pollUnsafe(), "the token must not grow before the commit is stored")
+        assert.isUndefined(fencing.pollUnsafe(), "the token must not grow before the commit is stored")
         assert.isUndefined(taking.pollUnsafe())
         yield* Deferred.succeed(mayEnd, undefined)
         assert.deepStrictEqual(yield* Fiber.join(committing), [stored])
-        yield* Fiber.join(burying)
+        yield* Fiber.join(fencing)
         yield* Fiber.join(taking)
         const late = yield* journal.commit([commit(key, 1, { at: event(2).at, summary: atWork(), fence })])
         assert.strictEqual(late[0]?._tag, "Fenced")
@@ -106,7 +106,7 @@ describe("ownership on PostgreSQL", () => {
     }),
   )
 
-  it.live("94 139 the token of a lease grows also when the lease is removed while it is buried or taken", () =>
+  it.live("94 139 the token of a lease grows also when the lease is removed while it is fenced or taken", () =>
     Effect.gen(function* () {
       const store = PostgresStore.layer({ url: yield* freshDatabase, maxConnections: 4 })
       yield* Effect.gen(function* () {
@@ -134,7 +134,7 @@ describe("ownership on PostgreSQL", () => {
           })
         yield* released
         const { name, token } = yield* released
-        assert.isTrue(yield* duringRemoval(leases.bury(name)))
+        assert.isTrue(yield* duringRemoval(leases.fenceHolder(name)))
         const late = yield* journal.commit([commit(key, 0, { at: event(1).at, summary: atWork(), fence: { lease: name, token } })])
         assert.strictEqual(late[0]?._tag, "Fenced")
         const before = yield* released

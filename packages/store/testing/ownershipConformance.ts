@@ -47,7 +47,7 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
       }),
     )
 
-    it.effect("137 139 in a crowd of one machine, owners are named, kept and cleared, and a buried lease refuses all", () =>
+    it.effect("137 139 in a crowd of one machine, owners are named, kept and cleared, and a fenced lease refuses all", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const leases = yield* Leases
@@ -69,7 +69,7 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         assert.deepStrictEqual(yield* all(1, atWork()), stored)
         assert.deepStrictEqual(yield* owners, ["node-a"])
         if (acquired._tag === "Acquired") yield* leases.release(acquired.lease)
-        assert.isTrue(yield* leases.bury(lease))
+        assert.isTrue(yield* leases.fenceHolder(lease))
         assert.deepStrictEqual(yield* all(2, atWork("node-b"), { lease, token }), { _tag: "Fenced", newest: token + 1 })
         assert.deepStrictEqual(yield* owners, ["node-a"])
         assert.deepStrictEqual(yield* all(2, idle), stored)
@@ -212,7 +212,7 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
       }),
     )
 
-    it.effect.each(shapes)("139 109 a commit under the fence of a buried lease is refused, one without a fence is not: %s", ([, fields]) =>
+    it.effect.each(shapes)("139 109 a commit under the fence of a fenced lease is refused, one without a fence is not: %s", ([, fields]) =>
       Effect.gen(function* () {
         const journal = yield* Journal
         const leases = yield* Leases
@@ -227,10 +227,10 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
           commit(key, expected, { ...fields(expected + 1), summary: atWork("node-a"), fence })
         assert.deepStrictEqual(yield* journal.commit([owned(one, 0), owned(two, 0)]), [stored, stored])
         assert.deepStrictEqual(yield* journal.commit([owned(three, 0)]), [stored])
-        assert.isFalse(yield* leases.bury(lease), "a lease that is held cannot be buried")
+        assert.isFalse(yield* leases.fenceHolder(lease), "a lease that is held cannot be fenced")
         if (acquired._tag === "Acquired") yield* leases.release(acquired.lease)
         assert.deepStrictEqual(yield* journal.commit([owned(three, 1)]), [stored], "the token is still the newest")
-        assert.isTrue(yield* leases.bury(lease))
+        assert.isTrue(yield* leases.fenceHolder(lease))
         assert.isTrue(Option.isNone(yield* leases.get(lease)))
         const fenced = { _tag: "Fenced", newest: token + 1 } as const
         const unfenced = commit(free, 0, { ...fields(1), summary: idle })
@@ -238,9 +238,9 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         assert.deepStrictEqual(yield* journal.commit([owned(three, 2)]), [fenced])
         const again = yield* leases.acquire(lease, "node-a", 60_000)
         assert.strictEqual(again._tag === "Acquired" ? again.lease.token : 0, token + 2, "the token keeps growing")
-        assert.isTrue(yield* leases.bury(`${lease}/unknown`))
-        assert.isFalse(yield* leases.bury(lease, "node-b"), "held by another than the owner that has ended")
-        assert.isTrue(yield* leases.bury(lease, "node-a"), "held by the owner that has ended")
+        assert.isTrue(yield* leases.fenceHolder(`${lease}/unknown`))
+        assert.isFalse(yield* leases.fenceHolder(lease, "node-b"), "held by another than the owner that has ended")
+        assert.isTrue(yield* leases.fenceHolder(lease, "node-a"), "held by the owner that has ended")
         assert.isTrue(Option.isNone(yield* leases.get(lease)))
         const third = yield* leases.acquire(lease, "node-b", 60_000)
         assert.strictEqual(third._tag === "Acquired" ? third.lease.token : 0, token + 4)
@@ -262,7 +262,7 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         const begin = (id: string) => commit({ machine, id }, -1, { summary: atWork("node-a"), fence: { lease, token } })
         assert.deepStrictEqual(yield* journal.commit([begin("1"), begin("2")]), [stored, stored])
         if (acquired._tag === "Acquired") yield* leases.release(acquired.lease)
-        yield* leases.bury(lease)
+        yield* leases.fenceHolder(lease)
         const fenced = { _tag: "Fenced", newest: token + 1 } as const
         const free = commit({ machine, id: "5" }, -1)
         assert.deepStrictEqual(yield* journal.commit([begin("3"), begin("4"), free]), [fenced, fenced, stored])
@@ -292,7 +292,7 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
           const takeOver = Effect.gen(function* () {
             yield* Effect.sleep(round)
             yield* leases.release(acquired.lease)
-            yield* leases.bury(lease)
+            yield* leases.fenceHolder(lease)
             yield* journal.changeOwner([key], "node-a", "node-b")
             return Option.getOrThrow(yield* journal.open(key)).record
           })

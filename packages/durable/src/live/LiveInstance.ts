@@ -11,6 +11,16 @@
  *     carrying out  a stored decision takes time: the end of work, exit and enter hooks
  *     resyncing     the journal is read: after a conflict, an unconfirmed commit, or a commit of another node
  *     ended         it has left memory
+ *
+ * What enters a mode, and what leaves it:
+ *
+ *     deciding      #decide, and #await in #decideByEffect, #runDecision, #query and #ifCurrent; left to idle when the decision is made,
+ *                   to committing by #accept of a barrier and by #decideAfterCommit
+ *     committing    #accept, #decideAfterCommit, and #settleUpTo where a barrier is pending; left to idle by `settled`, when nothing is
+ *                   pending, and by #settleIn, when the barrier is carried out
+ *     carrying out  #await in `begin`, #carryOut and #relocate; left to idle when the hooks and the work have ended
+ *     resyncing     #await in #resolve and #acquireLock; left to idle by what was found: #redeliver, #settleLate, #settleUpTo, #adopt
+ *     ended         `conclude` and #end, from any mode; never left
  */
 import {
   type ActionFailed,
@@ -74,7 +84,16 @@ import { Inbox } from "./Inbox.ts"
 import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { type LeaveReason, leaveText } from "./LeaveReason.ts"
 import { StateWork, type WorkingInstance } from "./StateWork.ts"
-import { type Fate, type GivenUp, givenUp, isRemoved, noGivenUp, removed, retrying, UnconfirmedCommits } from "./UnconfirmedCommits.ts"
+import {
+  isRemoved,
+  noneRejected,
+  type Rejected,
+  type Resolution,
+  rejectAll,
+  removed,
+  retrying,
+  UnconfirmedCommits,
+} from "./UnconfirmedCommits.ts"
 
 type Mode = "idle" | "deciding" | "committing" | "carrying out" | "resyncing" | "ended"
 
@@ -711,7 +730,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
       case "PersistenceFailed":
         // A due timer fires again immediately, and its commit may fail again.
         if (pending.some(({ envelope }) => envelope.timer !== undefined)) this.#pause(pauseMillis)
-        return this.#resync(pending, outcome, givenUp(pending, outcome))
+        return this.#resync(pending, outcome, rejectAll(pending, outcome))
       case "Conflict":
         return this.#conflict(pending, outcome.actual)
       case "Duplicate":
@@ -773,7 +792,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
     const error = new SequenceConflict({ ...this.key, expected: this.record.sequence, actual })
     const times = Math.max(...pending.map(({ envelope }) => ++envelope.conflicts))
     const backoff = times < 2 ? 0 : Math.min(2 ** times, longestBackoffMillis)
-    this.#resync(pending, error, noGivenUp, backoff)
+    this.#resync(pending, error, noneRejected, backoff)
   }
 
   #duplicate(pending: ReadonlyArray<Pending>, dedupeId: string) {
@@ -800,7 +819,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
     if (this.#lock !== undefined) {
       this.#lock = undefined
       // A commit that was not confirmed may have been stored while the lock was still held.
-      if (this.#unconfirmed?.mayArrive === true) return this.#resync(pending, error, givenUp([...pending, ...this.#pending], error))
+      if (this.#unconfirmed?.mayArrive === true) return this.#resync(pending, error, rejectAll([...pending, ...this.#pending], error))
       return this.#forget(pending, error)
     }
     this.#work.stop("its node has lost its lease")
@@ -948,7 +967,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
     }
     // The journal may contain an unconfirmed commit now.
     if (this.#unconfirmed?.mayArrive === true) return this.refresh()
-    this.#redeliver([], reloaded, noGivenUp, passed)
+    this.#redeliver([], reloaded, noneRejected, passed)
   }
 
   /** Whether the store has further events, or events were rewritten since it was read. */
@@ -958,7 +977,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
   }
 
   /** Reads the journal. Events that were not stored are decided again, except for those that are given up. */
-  #resync(pending: ReadonlyArray<Pending>, error: SendError, given: GivenUp = noGivenUp, backoffMillis = 0) {
+  #resync(pending: ReadonlyArray<Pending>, error: SendError, given: Rejected = noneRejected, backoffMillis = 0) {
     this.#resolve(pending, error, this.#unconfirmedOf().resolve(error, given, backoffMillis))
   }
 
@@ -968,8 +987,8 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
   }
 
   /** Waits for the outcome of a commit, and continues from there. */
-  #resolve(pending: ReadonlyArray<Pending>, error: SendError, fate: Effect.Effect<Fate>) {
-    this.#await("resyncing", fate, (found: Fate = { _tag: "Unknown", error }) => {
+  #resolve(pending: ReadonlyArray<Pending>, error: SendError, resolution: Effect.Effect<Resolution>) {
+    this.#await("resyncing", resolution, (found: Resolution = { _tag: "Unknown", error }) => {
       if (this.#unconfirmed?.isEmpty === true) this.#unconfirmed = undefined
       switch (found._tag) {
         case "Stored":
@@ -986,7 +1005,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
   }
 
   /** Moves to the state of the journal and decides events again, in order of arrival. Given-up events are answered last. */
-  #redeliver(pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp, passed?: ReadonlyArray<Tagged>) {
+  #redeliver(pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: Rejected, passed?: ReadonlyArray<Tagged>) {
     this.#commits.settle(() => {
       const again = this.#undecided([...pending, ...this.#dropPending()], given)
       this.#mode = "idle"
@@ -1005,7 +1024,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
   }
 
   /** A commit arrived after its events were decided again: its decisions count, and the other events are decided on top of them. */
-  #settleLate(flight: ReadonlyArray<PendingEvent>, pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp) {
+  #settleLate(flight: ReadonlyArray<PendingEvent>, pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: Rejected) {
     const stored = new Set(flight.map(({ envelope }) => envelope))
     const sent = flight.flatMap((one) => one.sent).filter((envelope) => !stored.has(envelope))
     const again = this.#undecided([...pending, ...this.#dropPending()], given)
@@ -1031,7 +1050,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
     if (last !== undefined && (recovered.sequence > last.sequence || revisionOf(opened.record) !== this.revision)) this.refresh()
   }
 
-  #undecided(pending: ReadonlyArray<Pending>, given: GivenUp): ReadonlyArray<Envelope> {
+  #undecided(pending: ReadonlyArray<Pending>, given: Rejected): ReadonlyArray<Envelope> {
     return pending.map(({ envelope }) => envelope).filter((one) => !given.has(one) && !one.isSpeculative && one.result === undefined)
   }
 
@@ -1156,7 +1175,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
     if (this.#departure !== undefined) {
       // Events that may be stored are not sent again, unless the journal can be checked by their id: their senders get the error.
       if (isUnknown) for (const { envelope } of pending) this.#answers.complete(envelope, error)
-      for (const [envelope, unknown] of this.#unconfirmed?.unprotected("it went to another node meanwhile") ?? none)
+      for (const [envelope, unknown] of this.#unconfirmed?.notIdempotent("it went to another node meanwhile") ?? none)
         this.#answers.complete(envelope, unknown)
     }
     const waiting = [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)

@@ -23,18 +23,18 @@ import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
 type Flight = ReadonlyArray<PendingEvent>
 
 /** Events that are not tried again, each with the error its sender gets. */
-export type GivenUp = ReadonlyMap<Envelope, SendError>
+export type Rejected = ReadonlyMap<Envelope, SendError>
 
-export const noGivenUp: GivenUp = new Map()
+export const noneRejected: Rejected = new Map()
 
-export const givenUp = (pending: ReadonlyArray<Pending>, error: SendError): GivenUp =>
+export const rejectAll = (pending: ReadonlyArray<Pending>, error: SendError): Rejected =>
   new Map(pending.map(({ envelope }) => [envelope, error]))
 
-export type Fate =
+export type Resolution =
   | { readonly _tag: "Stored"; readonly reloaded: Reloaded }
-  | { readonly _tag: "StoredLate"; readonly flight: Flight; readonly reloaded: Reloaded; readonly given: GivenUp }
+  | { readonly _tag: "StoredLate"; readonly flight: Flight; readonly reloaded: Reloaded; readonly given: Rejected }
   /** `pauseMillis`: how long nothing is decided, because the store has failed for a long time. */
-  | { readonly _tag: "NotStored"; readonly reloaded: Reloaded; readonly given: GivenUp; readonly pauseMillis: number }
+  | { readonly _tag: "NotStored"; readonly reloaded: Reloaded; readonly given: Rejected; readonly pauseMillis: number }
   | { readonly _tag: "Unknown"; readonly error: SendError }
 
 /** Since when, by the monotonic clock, and how often, the store has failed to store the instance's commits. */
@@ -81,8 +81,8 @@ export class UnconfirmedCommits {
   }
 
   /** Events that may be stored, and would be stored twice if they were sent again. Each with the error its sender gets. */
-  unprotected(reason: string): GivenUp {
-    return unprotectedIn(this.#key, this.#flights, reason)
+  notIdempotent(reason: string): Rejected {
+    return notIdempotentIn(this.#key, this.#flights, reason)
   }
 
   /** Whether no commit is unconfirmed and the store has not failed. */
@@ -99,27 +99,29 @@ export class UnconfirmedCommits {
    * The store did not confirm a commit: its events are not committed again before the journal shows whether it has them. `all` are
    * its events and the decisions on top of them: once the store has failed for too long, their senders get the error.
    */
-  confirm(flight: Flight, all: ReadonlyArray<Pending>, error: PersistenceFailed): Effect.Effect<Fate> {
+  confirm(flight: Flight, all: ReadonlyArray<Pending>, error: PersistenceFailed): Effect.Effect<Resolution> {
     this.#flights = [flight, ...this.#flights]
     const outage = this.#failAgain()
-    return Effect.flatMap(this.#read(error, noGivenUp, flight), (fate) => {
-      if (fate._tag !== "NotStored") return Effect.succeed(fate)
+    return Effect.flatMap(this.#read(error, noneRejected, flight), (resolution) => {
+      if (resolution._tag !== "NotStored") return Effect.succeed(resolution)
       // The store can be read but not written.
-      return this.#isOver(outage) ? Effect.succeed(giveUp(fate, all, error, outage)) : Effect.as(Effect.sleep(backoffOf(outage)), fate)
+      return this.#isOver(outage)
+        ? Effect.succeed(giveUp(resolution, all, error, outage))
+        : Effect.as(Effect.sleep(backoffOf(outage)), resolution)
     })
   }
 
   /** The node has lost its lease, and registers again in the meantime. */
-  fenced(all: ReadonlyArray<Pending>, error: SendError): Effect.Effect<Fate> {
+  fenced(all: ReadonlyArray<Pending>, error: SendError): Effect.Effect<Resolution> {
     const outage = this.#failAgain()
     const isOver = this.#isOver(outage)
-    return Effect.map(this.resolve(error, noGivenUp, backoffOf(outage)), (fate) =>
-      isOver && fate._tag === "NotStored" ? giveUp(fate, all, error, outage) : fate,
+    return Effect.map(this.resolve(error, noneRejected, backoffOf(outage)), (resolution) =>
+      isOver && resolution._tag === "NotStored" ? giveUp(resolution, all, error, outage) : resolution,
     )
   }
 
   /** Reads the journal after a pause of about this length, because the store refused a commit or another node has written. */
-  resolve(error: SendError, given: GivenUp, backoffMillis: number): Effect.Effect<Fate> {
+  resolve(error: SendError, given: Rejected, backoffMillis: number): Effect.Effect<Resolution> {
     const read = this.#read(error, given)
     if (backoffMillis === 0) return read
     return Effect.flatMap(Random.next, (random) => Effect.delay(read, Math.ceil(backoffMillis * (0.5 + random))))
@@ -136,10 +138,10 @@ export class UnconfirmedCommits {
     return monotonicMillis(this.#record.environment.clock) - since >= this.#context.storeTimeoutMillis
   }
 
-  #read(error: SendError, given: GivenUp, latest?: Flight): Effect.Effect<Fate> {
+  #read(error: SendError, given: Rejected, latest?: Flight): Effect.Effect<Resolution> {
     return Effect.match(this.#journaled, {
-      onFailure: (failure): Fate => ({ _tag: "Unknown", error: failure }),
-      onSuccess: ({ reloaded, arrived, unknown }): Fate => {
+      onFailure: (failure): Resolution => ({ _tag: "Unknown", error: failure }),
+      onSuccess: ({ reloaded, arrived, unknown }): Resolution => {
         if (reloaded === undefined) return { _tag: "Unknown", error: this.#errorOfRemoved(error) }
         if (arrived === undefined) return { _tag: "NotStored", reloaded, given: withUnknown(this.#key, unknown, given), pauseMillis: 0 }
         return arrived === latest ? { _tag: "Stored", reloaded } : { _tag: "StoredLate", flight: arrived, reloaded, given }
@@ -163,9 +165,9 @@ export class UnconfirmedCommits {
       if (flights.length === 0 || reloaded === undefined) return { reloaded, arrived: undefined, unknown: none }
       const longest = Math.max(...flights.map((flight) => flight.length))
       const events = yield* retrying(this.#context, this.#context.journal.events(this.#key, this.#record.sequence, longest))
-      const fates = flights.map((flight) => [flight, fateOf(flight, events, reloaded.recovered.sequence)] as const)
-      const arrived = fates.find(([, fate]) => fate === "arrived")?.[0]
-      const unknown = arrived === undefined ? fates.filter(([, fate]) => fate === "unknown").map(([flight]) => flight) : none
+      const outcomes = flights.map((flight) => [flight, outcomeOf(flight, events, reloaded.recovered.sequence)] as const)
+      const arrived = outcomes.find(([, outcome]) => outcome === "arrived")?.[0]
+      const unknown = arrived === undefined ? outcomes.filter(([, outcome]) => outcome === "unknown").map(([flight]) => flight) : none
       return { reloaded, arrived, unknown }
     })
   }
@@ -182,14 +184,19 @@ interface Journaled {
 const backoffOf = ({ times }: Outage): number => Math.min(25 * 2 ** times, longestBackoffMillis)
 
 /** Senders get the error. Self-sent events wait for the end of the outage; timers fire again. */
-const giveUp = (fate: Extract<Fate, { _tag: "NotStored" }>, all: ReadonlyArray<Pending>, error: SendError, { times }: Outage): Fate => ({
-  ...fate,
+const giveUp = (
+  resolution: Extract<Resolution, { _tag: "NotStored" }>,
+  all: ReadonlyArray<Pending>,
+  error: SendError,
+  { times }: Outage,
+): Resolution => ({
+  ...resolution,
   given: new Map([
-    ...givenUp(
+    ...rejectAll(
       all.filter(({ envelope }) => !envelope.isOwn),
       error,
     ),
-    ...fate.given,
+    ...resolution.given,
   ]),
   pauseMillis: all.some(({ envelope }) => envelope.internal) ? Math.min(25 * 2 ** times, longestPauseMillis) : 0,
 })
@@ -202,19 +209,19 @@ const notFoundOut = ({ machine, id }: InstanceKey, reason: string): PersistenceF
     cause: new Error(`it is unknown whether it was stored: ${reason}`),
   })
 
-const withUnknown = (key: InstanceKey, unknown: ReadonlyArray<Flight>, given: GivenUp): GivenUp =>
-  unknown.length === 0 ? given : new Map([...given, ...unprotectedIn(key, unknown, "the journal was pruned meanwhile")])
+const withUnknown = (key: InstanceKey, unknown: ReadonlyArray<Flight>, given: Rejected): Rejected =>
+  unknown.length === 0 ? given : new Map([...given, ...notIdempotentIn(key, unknown, "the journal was pruned meanwhile")])
 
 /** Events that may be stored, and have neither an id nor a timer by which the store would refuse them if they were decided again. */
-const unprotectedIn = (key: InstanceKey, flights: ReadonlyArray<Flight>, reason: string): GivenUp => {
+const notIdempotentIn = (key: InstanceKey, flights: ReadonlyArray<Flight>, reason: string): Rejected => {
   const error = notFoundOut(key, reason)
   const envelopes = flights.flat().map(({ envelope }) => envelope)
-  const unprotected = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
-  return new Map(unprotected.map((envelope) => [envelope, error]))
+  const notIdempotent = envelopes.filter(({ dedupeId, timer }) => dedupeId === undefined && timer === undefined)
+  return new Map(notIdempotent.map((envelope) => [envelope, error]))
 }
 
 /** After a prune only events with ids remain: one of them shows that its whole commit was stored. */
-const fateOf = (flight: Flight, events: ReadonlyArray<EventRecord>, reached: number): "arrived" | "lost" | "unknown" => {
+const outcomeOf = (flight: Flight, events: ReadonlyArray<EventRecord>, reached: number): "arrived" | "lost" | "unknown" => {
   const found = flight.map(({ record }) => [record, events.find(({ sequence }) => sequence === record.sequence)] as const)
   const remaining = found.filter(([, event]) => event !== undefined)
   if (flight.some(({ sequence }) => sequence > reached) || remaining.some(([record, event]) => !isSame(record, event))) return "lost"

@@ -96,7 +96,7 @@ export class WorkTakeover {
   /** Whether an owner can no longer commit. An instance without an owner may be taken over immediately. */
   #isDead(placement: PlacementService, owner: string | undefined, isSharded = false): Effect.Effect<boolean> {
     if (owner === undefined || isSharded) return Effect.succeed(true)
-    return Effect.flatMap(placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : placement.bury(owner)))
+    return Effect.flatMap(placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : placement.fenceDead(owner)))
   }
 
   /** Checks the owners of all instances of the registered machines. */

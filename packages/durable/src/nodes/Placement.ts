@@ -47,7 +47,7 @@ export interface PlacementService {
    * Makes sure that a node whose lease has ended can no longer commit, before its instances are taken over. False where it is still
    * alive.
    */
-  readonly bury: (owner: string) => Effect.Effect<boolean>
+  readonly fenceDead: (owner: string) => Effect.Effect<boolean>
   /**
    * Calls the listener when this node has lost its lease, before anything else happens: the work that it runs must stop. Returns
    * the function that unsubscribes.
@@ -107,8 +107,8 @@ const watchdogMillis = 50
 /** A node without a lease tries to get one at least this often, because it may run nothing meanwhile. */
 const longestPauseMillis = 1000
 
-/** How many buried owners are remembered, so that a node is not buried again for each of its instances. */
-const rememberedGraves = 1000
+/** How many fenced owners are remembered, so that a node is not fenced again for each of its instances. */
+const rememberedOwners = 1000
 
 /** The prefix of the lease names of nodes. The previous version has the same, so that nodes of both versions see each other alive. */
 export const nodeLeasePrefix = "workflow/node/"
@@ -176,7 +176,7 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
       fence: () => (life?.isHeld() ? { lease: life.lease.name, token: life.lease.token } : undefined),
       isAlive: (owner) => known.isAlive(owner),
       nextEnd: () => known.nextEnd(),
-      bury: burial(leases, ask),
+      fenceDead: makeFenceDead(leases, ask),
       onLost: lost.add,
       onRegained: regained.add,
     }
@@ -281,25 +281,25 @@ class KnownOwners {
   }
 }
 
-/** A buried owner never holds its lease again: its name is used once. */
-const burial = (leases: LeasesService, ask: Ask) => {
-  const graves = new Set<string>()
-  const dig = (owner: string): Effect.Effect<boolean, PersistenceFailed> =>
+/** A fenced owner never holds its lease again: its name is used once. */
+const makeFenceDead = (leases: LeasesService, ask: Ask) => {
+  const fencedOwners = new Set<string>()
+  const fenceOnce = (owner: string): Effect.Effect<boolean, PersistenceFailed> =>
     Effect.gen(function* () {
       for (;;) {
-        if (yield* leases.bury(leaseNameOf(owner), hasEnded(owner) ? owner : undefined)) return true
+        if (yield* leases.fenceHolder(leaseNameOf(owner), hasEnded(owner) ? owner : undefined)) return true
         const holder = yield* leases.get(leaseNameOf(owner))
-        // Another holder than the owner has a newer token. A lease that has ended since is buried at the next try.
+        // Another holder than the owner has a newer token. A lease that has ended since is fenced at the next try.
         if (Option.isSome(holder)) return holder.value.owner !== owner
       }
     })
   return (owner: string): Effect.Effect<boolean> =>
     Effect.gen(function* () {
-      if (graves.has(owner)) return true
-      const isBuried = yield* ask(dig(owner))
-      if (!isBuried) return false
-      graves.add(owner)
-      if (graves.size > rememberedGraves) for (const oldest of graves) return graves.delete(oldest)
+      if (fencedOwners.has(owner)) return true
+      const isFenced = yield* ask(fenceOnce(owner))
+      if (!isFenced) return false
+      fencedOwners.add(owner)
+      if (fencedOwners.size > rememberedOwners) for (const oldest of fencedOwners) return fencedOwners.delete(oldest)
       return true
     })
 }

@@ -215,7 +215,7 @@ export class Executions implements ExecutionHost {
   isDead(owner: string | undefined, key?: InstanceKey): Effect.Effect<boolean> {
     if (owner === undefined || owner === this.owner) return Effect.succeed(true)
     if (key !== undefined && this.#placement.routing?.isLocal(key) === true) return Effect.succeed(true)
-    return Effect.flatMap(this.#placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : this.#placement.bury(owner)))
+    return Effect.flatMap(this.#placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : this.#placement.fenceDead(owner)))
   }
 
   /** Asks the node that runs the execution to read it: this node has started it or written to it. */

@@ -1,4 +1,4 @@
-/** Placement by leases: which node is alive, how a dead one is buried, and what a node does that lost its lease. */
+/** Placement by leases: which node is alive, how a dead one is fenced, and what a node does that lost its lease. */
 
 import type { Commit, Fence } from "@detent/store"
 import { expect } from "@effect/vitest"
@@ -70,21 +70,21 @@ export const placing = ({ describe, leaseTest }: Kit) =>
       }),
     )
 
-    leaseTest("a living node is not buried; a dead one is, and the store refuses what it commits afterwards", (rig) =>
+    leaseTest("a living node is not fenced; a dead one is, and the store refuses what it commits afterwards", (rig) =>
       Effect.gen(function* () {
         const one = yield* nodeOn(rig, { ...short, nodeId: "one" })
         const two = yield* nodeOn(rig, { ...short, nodeId: "two" })
         const name = one.placement.node()
         const fence = fenceOf(one.placement)
-        expect(yield* two.placement.bury(name)).toBe(false)
+        expect(yield* two.placement.fenceDead(name)).toBe(false)
         expect(yield* commitUnder(rig, "alive", fence)).toBe("Stored")
         one.probe.isCut = true
         yield* passFor(rig, 8)
         // Its lease is over, and no node has taken anything over: the fence still holds.
         expect(yield* commitUnder(rig, "late", fence)).toBe("Stored")
-        expect(yield* two.placement.bury(name)).toBe(true)
+        expect(yield* two.placement.fenceDead(name)).toBe(true)
         expect(yield* commitUnder(rig, "too late", fence)).toBe("Fenced")
-        expect(yield* two.placement.bury(name)).toBe(true)
+        expect(yield* two.placement.fenceDead(name)).toBe(true)
       }),
     )
 
@@ -114,7 +114,7 @@ export const placing = ({ describe, leaseTest }: Kit) =>
         const two = yield* nodeOn(rig, { ...short, nodeId: "two" })
         expect(yield* two.placement.isAlive(name)).toBe(false)
         expect(yield* two.placement.isAlive(regained)).toBe(true)
-        expect(yield* two.placement.bury(name)).toBe(true)
+        expect(yield* two.placement.fenceDead(name)).toBe(true)
         expect(yield* commitUnder(rig, "still alive", fenceOf(one.placement))).toBe("Stored")
       }),
     )

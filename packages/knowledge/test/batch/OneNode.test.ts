@@ -32,7 +32,12 @@ it.live("one process is one node: its batches and the runs of their documents sh
 it.live("a placement of the caller is used", () =>
   Effect.gen(function* () {
     const path = yield* folder
-    const others = { node: () => "other/1", fence: () => undefined, isAlive: () => Effect.succeed(true), bury: () => Effect.succeed(false) }
+    const others = {
+      node: () => "other/1",
+      fence: () => undefined,
+      isAlive: () => Effect.succeed(true),
+      fenceDead: () => Effect.succeed(false),
+    }
     const placement = { ...others, onLost: () => () => {}, onRegained: () => () => {} }
     const node = Effect.map(Placement, ({ node }) => node())
     const found = yield* node.pipe(

@@ -32,7 +32,7 @@ export interface LeasesService {
    * free. Returns true also if there is no such lease. Returns false while it is held, unless its holder is `ended`, an owner that is
    * known to have ended. Once this returns, every commit under the old token is either stored and visible or will be refused.
    */
-  readonly bury: (name: string, ended?: string) => Effect.Effect<boolean, PersistenceFailed>
+  readonly fenceHolder: (name: string, ended?: string) => Effect.Effect<boolean, PersistenceFailed>
   /**
    * Removes leases that ended this long ago, at most `limit`; returns how many. A lease of the same name begins with a greater token
    * than any that was removed.

@@ -63,7 +63,7 @@ export interface TimersService {
   readonly bury: (timer: InstanceKey & TimerRecord, problem: string) => Effect.Effect<boolean, PersistenceFailed>
   readonly dead: (limit: number) => Effect.Effect<ReadonlyArray<DeadTimer>, PersistenceFailed>
   /** Makes a timer due now, if it still has this entry and is not dead. False otherwise. */
-  readonly hasten: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
+  readonly fireNow: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
   /** Makes a dead timer claimable again. */
   readonly revive: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
 }

@@ -49,7 +49,7 @@ export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
         }
         return ended.length
       }),
-    bury: (name, ended) =>
+    fenceHolder: (name, ended) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
         const holder = held(name, now)
         if (holder !== undefined && holder.owner !== ended) return false

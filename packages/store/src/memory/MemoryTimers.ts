@@ -61,7 +61,7 @@ export const memoryTimers = (state: MemoryState): TimersService => ({
           }),
         ),
     ),
-  hasten: (timer) =>
+  fireNow: (timer) =>
     Effect.flatMap(
       atNow((now) => now),
       (now) => change(state, timer, (found) => (found.problem === undefined ? hastened(found, now) : found)),

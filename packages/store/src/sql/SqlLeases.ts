@@ -3,7 +3,7 @@
  *
  * On PostgreSQL a fenced commit locks the lease's row FOR KEY SHARE until it is committed. That does not conflict with `extend`,
  * which changes no key column, so a heartbeat never waits for a flush. It does conflict with a change of the token, because
- * `acquire` and `bury` name the key column in their SET list: PostgreSQL then locks the row FOR UPDATE. So a token only changes
+ * `acquire` and `fenceHolder` name the key column in their SET list: PostgreSQL then locks the row FOR UPDATE. So a token only changes
  * when every commit that has checked the old one is committed and visible, and every commit after that sees the new one. Without
  * the lock, a commit that had read the old token could be stored after `changeOwner`, which changes no sequence number and is
  * therefore not a conflict. SQLite has one writer at a time and needs no lock.
@@ -44,8 +44,8 @@ export const sqlLeases = (dialect: Dialect): LeasesService => {
         Effect.flatMap(now, (time) => Effect.map(giveBack(dialect, lease, time), (rows) => rows.length > 0)),
       ),
     purge: (endedMillis, limit) => persisting("purge", { machine: "lease" })(purgeLeases(dialect, endedMillis, limit)),
-    bury: (name, ended) =>
-      persisting("bury", { machine: "lease", id: name })(
+    fenceHolder: (name, ended) =>
+      persisting("fence the holder", { machine: "lease", id: name })(
         Effect.flatMap(now, (time) =>
           Effect.flatMap(growToken(dialect, name, ended, time), ([row]) =>
             row === undefined ? Effect.map(holderOf(dialect, name, time), ([holder]) => holder === undefined) : Effect.succeed(true),

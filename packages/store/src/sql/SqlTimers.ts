@@ -58,8 +58,8 @@ export const sqlTimers = (dialect: Dialect): TimersService => ({
     )(Effect.flatMap(dialect.now, (now) => Effect.map(clearClaim(dialect, timer, owner, delayMillis, now), isNotEmpty))),
   bury: (timer, problem) => persisting("bury", timer)(Effect.map(markDead(dialect, timer, problem), isNotEmpty)),
   dead: (limit) => persisting("dead", anyMachine)(Effect.map(deadRows(dialect, limit), (rows) => rows.map(deadTimerOf))),
-  hasten: (timer) =>
-    persisting("hasten", timer)(Effect.flatMap(dialect.now, (now) => Effect.map(makeDue(dialect, timer, now), isNotEmpty))),
+  fireNow: (timer) =>
+    persisting("fireNow", timer)(Effect.flatMap(dialect.now, (now) => Effect.map(makeDue(dialect, timer, now), isNotEmpty))),
   revive: (timer) => persisting("revive", timer)(Effect.map(markAlive(dialect, timer), isNotEmpty)),
 })
 

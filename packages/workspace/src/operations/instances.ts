@@ -652,7 +652,7 @@ export const fireTimer = (key: InstanceKey, name: string) =>
       const known = firingOf((yield* opened(key)).timers).map((one) => delayNameOf(one) ?? one.name)
       return yield* new TimerNotSet({ ...key, name, known })
     }
-    const isSet = yield* Effect.flatMap(Timers, (store) => store.hasten({ ...key, ...first }))
+    const isSet = yield* Effect.flatMap(Timers, (store) => store.fireNow({ ...key, ...first }))
     // A repeated request finds that the timer has fired.
     if (!isSet && !isRepeated) return yield* new TimerNotSet({ ...key, name, known: [] })
     if (isSet) yield* Effect.flatMap(Engine, (engine) => engine.sweep)
