@@ -28,6 +28,7 @@ const needs = {
   uploads: ["entity", "durable", "blobs", "processes", "tables"],
   api: [],
   client: [],
+  react: ["client", "machine"],
   workspace: ["api", "knowledge", "uploads", "cluster"],
   cluster: ["durable"],
   xstate: ["durable"],
@@ -88,7 +89,7 @@ const parts = ["src", "testing", "evaluation", "generators", "test"]
 /** Folders that may import the sources, but are never imported by them. */
 const outsideSource = new Set(["testing", "evaluation", "generators"])
 
-const inBrowsers = new Set(["machine", "entity", "console", "client"])
+const inBrowsers = new Set(["machine", "entity", "console", "client", "react"])
 
 const problems = packages.flatMap((name) => {
   const imports = importsInside(name)

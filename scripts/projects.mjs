@@ -10,7 +10,7 @@ export const packages = readdirSync(join(root, "packages"))
   .sort()
 
 /** The projects that the compiler checks: packages for browsers by themselves, without Node's types, then everything in one program. */
-export const typed = [...["machine", "entity", "client"].map((name) => `packages/${name}/tsconfig.json`), "tsconfig.all.json"]
+export const typed = [...["machine", "entity", "client", "react"].map((name) => `packages/${name}/tsconfig.json`), "tsconfig.all.json"]
 
 /** The projects that are checked for misuse of Effect: the sources of all packages, and with fewer rules all tests, examples and scripts. */
 export const diagnosed = ["tsconfig.sources.json", "tsconfig.json"]
