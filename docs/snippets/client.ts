@@ -21,4 +21,4 @@ export const cancel = async (id: string, show: (text: string) => void) => {
 export const follow = async (id: string, show: (text: string) => void, signal: AbortSignal) => {
   for await (const { state } of client.order(id).watch({ signal })) show(state._tag)
 }
-// #endregion
+// #endregion page

@@ -11,6 +11,6 @@ export const openNode = async (host: string, token: string) => {
     cluster: Cluster.layer({ address: `${host}:7700`, token }),
     machines: [BuiltOrder],
   })
-  // #endregion
+  // #endregion node
   return engine
 }

@@ -32,7 +32,7 @@ const Subscription = Machine.make({ name: "subscription", state: S, event: E, ef
       return invoice.id
     },
   })
-// #endregion
+// #endregion handlers
 
 await using engine = await openEngine({ database: "memory", machines: [Invoice, Subscription] })
 const subscription = await engine.start(Subscription, "ada")

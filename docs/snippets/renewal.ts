@@ -18,7 +18,7 @@ export const Subscription = Machine.make({ name: "subscription", state: S, event
   .on(S.Active, E.Extend, S.Active, ({ state, event }) => S.Active.derive(state, { renewsAt: state.renewsAt + event.days * day }))
   .on(S.Active, E.Cancel, S.Ended)
   .final(S.Ended)
-// #endregion
+// #endregion machine
 
 const { state } = simulate(Subscription, { renewsAt: 14 * day, periods: 0 }, [
   advance("10 days"),
