@@ -62,6 +62,8 @@ export const dateMillis = (date: number | string | Date | { readonly epochMillis
   }
   // A Date cannot hold Infinity.
   if (typeof date === "number" && !Number.isNaN(date)) return date
+  // The date is a value of the state: no clock is read.
+  // @effect-diagnostics-next-line globalDate:off
   const millis = typeof date === "object" && date !== null && "epochMilliseconds" in date ? date.epochMilliseconds : Number(new Date(date))
   if (!Number.isFinite(millis)) throw new RangeError(`no date: ${String(date)}; return milliseconds since 1970, a Date or an ISO 8601 text`)
   return millis
