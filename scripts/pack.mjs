@@ -74,7 +74,7 @@ try {
 }
 
 function pack() {
-  if (!run("node", ["packages/cli/build.mjs", "--always"])) throw new Error("the table of commands could not be built")
+  if (!run("node", ["packages/cli/build.mjs"])) throw new Error("the table of commands could not be built")
   const publishable = inOrder(packages.map(readPackage).filter(({ manifest }) => manifest.private !== true))
   const problems = [...publishable.flatMap(versionProblems(publishable)), ...engineProblems(publishable)]
   for (const { folder, manifest } of publishable) {

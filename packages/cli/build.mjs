@@ -12,8 +12,6 @@ const stamp = fileURLToPath(new URL("../../node_modules/.detent-cli", import.met
 
 const wanted = fingerprint()
 if (process.argv.includes("--always") || !existsSync(table) || !existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
-  // The script of completions reads the table when it is loaded: without any, it would wait for this build, which waits for it.
-  if (!existsSync(table)) write(table, JSON.stringify({ nouns: [], commands: [] }))
   const { makeTable } = await import("./src/commands.ts")
   write(table, JSON.stringify(await makeTable()))
   write(stamp, wanted)
