@@ -1,5 +1,5 @@
 /** The status of a batch in answers of the API and in the command line's `--json`. */
-import { BatchId, batchStates, Misfits, ReviewCounts, UnreadProse } from "@detent/knowledge/schemas"
+import { BatchId, batchStates, Misfits, ReviewCounts, SkippedChunks, UnreadProse } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import { Millis } from "../contract/Paging.ts"
 
@@ -94,6 +94,8 @@ export const BatchStatus = Schema.Struct({
   forReview: Schema.optionalKey(Schema.Int),
   /** Values of tables and fields that do not fit the datatype of their property. They are not in the graph. */
   misfits: Schema.optionalKey(Misfits),
+  /** Chunks that the model refused, or answered with something else than was asked. Their documents are extracted without them. */
+  skipped: Schema.optionalKey(SkippedChunks),
   /** The languages of the completed documents. */
   languages: Schema.optionalKey(Schema.Array(DocumentLanguages)),
   /** How many facts of the review list are open, accepted and rejected. */

@@ -5,7 +5,7 @@ import { ExitCode } from "../line/ExitCode.mjs"
 import { counted } from "../output/Count.ts"
 import { durationText, momentText } from "../output/Moment.ts"
 import type { Step } from "../output/Progress.ts"
-import type { Style } from "../output/Style.ts"
+import { oneLine, type Style } from "../output/Style.ts"
 import { type Pair, pairsText } from "../output/Table.ts"
 import { type Place, placeText } from "../workspace/Opening.ts"
 
@@ -81,6 +81,7 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
       ["languages", languagesText(view.languages)],
       ...view.languages.flatMap(unreadPairs),
       ["not read", view.misfits === undefined ? undefined : misfitsText(view.misfits)],
+      ["skipped", view.skipped === undefined ? undefined : skippedText(view.skipped)],
       ["withdrawn", withdrawn === 0 ? undefined : `${counted(withdrawn, "document")} no longer in the folder or manifest`],
       ["graph", `${view.namespace}${standing?.isWithdrawn === true ? "; the facts of this batch were withdrawn from it" : ""}`],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
@@ -127,6 +128,12 @@ const misfitsText = ({ count, examples }: NonNullable<BatchView["misfits"]>): st
   const fit = count === 1 ? "value of the wrong datatype, or row without a name" : "values of the wrong datatype, or rows without a name"
   const shown = examples.map(({ source, property, text }) => `${localName(property)} "${text}" (${source.split("/").at(-1)})`)
   return `${count} ${fit}: ${shown.join(", ")}${count > examples.length ? ", ..." : ""}`
+}
+
+/** `2 chunks without an answer of the model: "The harbour" (log.txt): the model refused, ...`. */
+const skippedText = ({ count, examples }: NonNullable<BatchView["skipped"]>): string => {
+  const shown = examples.map(({ source, text, problem }) => `"${oneLine(text).slice(0, 40)}" (${source.split("/").at(-1)}): ${problem}`)
+  return `${counted(count, "chunk")} without an answer of the model: ${shown.join(", ")}${count > examples.length ? ", ..." : ""}`
 }
 
 /** `: 3 open, 1 accepted, 0 rejected`. */

@@ -52,6 +52,7 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
     failure,
     outcome,
     misfits,
+    skipped,
     extractor,
   } = status
   return (
@@ -106,6 +107,16 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
               <Link href={hrefOf(["knowledge", namespace])} className="text-accent underline">
                 Open the graph
               </Link>
+            </p>
+          )}
+          {skipped === undefined ? null : (
+            <p className="text-warn">
+              {countText(skipped.count)} {skipped.count === 1 ? "chunk has" : "chunks have"} no answer of the model:{" "}
+              {skipped.examples
+                .slice(0, 2)
+                .map(({ text, problem }) => `“${text}” (${problem})`)
+                .join(" and ")}
+              .
             </p>
           )}
           {misfits === undefined ? null : (

@@ -14,7 +14,7 @@ import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as Schema from "effect/Schema"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
-import { defaultPipelineConfig, Misfits, PipelineConfig } from "../runs/Run.ts"
+import { defaultPipelineConfig, Misfits, PipelineConfig, SkippedChunks } from "../runs/Run.ts"
 import { BatchId, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { ValidationPolicy } from "../validate/Report.ts"
@@ -120,6 +120,8 @@ export const extracted = {
   /** Facts too uncertain for the graph, which are on the review list. */
   reviewCount: Schema.optionalKey(Count),
   misfits: Schema.optionalKey(Misfits),
+  /** Chunks without an answer of the model. */
+  skipped: Schema.optionalKey(SkippedChunks),
   usage: Schema.optionalKey(BatchUsage),
   /** The languages of the completed documents, the most frequent first. */
   languages: Schema.optionalKey(Schema.Array(LanguageCount)),

@@ -17,7 +17,10 @@ import type { Manifest, ManifestDocument } from "./Manifest.ts"
 
 /** What became of a document. */
 export type DocumentOutcome =
-  | { readonly _tag: "Completed"; readonly result: Pick<RunResult, "entities" | "facts" | "forReview" | "misfits" | "language" | "unread"> }
+  | {
+      readonly _tag: "Completed"
+      readonly result: Pick<RunResult, "entities" | "facts" | "forReview" | "misfits" | "skipped" | "language" | "unread">
+    }
   /** The graph already has this version of the document, as it is described there. */
   | { readonly _tag: "Unchanged"; readonly before: Pick<GraphDocument, "language" | "unread"> }
   | { readonly _tag: "Failed"; readonly problem: string }

@@ -50,6 +50,7 @@ export const countedAtEnd = (state: Extracting, { documents }: Manifest) =>
     const canonical = yield* CanonicalGraph
     const log = yield* BatchEventLog
     const misfits = yield* runs.misfits(batchId)
+    const skipped = yield* runs.skipped(batchId)
     const succeeded = (yield* runs.ofBatch(batchId)).filter(({ status }) => status === "succeeded")
     const own = new Set<string>(succeeded.map(({ documentId }) => documentId))
     const others = documents.flatMap(({ documentId }) => (own.has(documentId) ? [] : [documentId]))
@@ -61,7 +62,12 @@ export const countedAtEnd = (state: Extracting, { documents }: Manifest) =>
       const known = Option.isNone(current) ? undefined : yield* canonical.documents(current.value, { without: batchId })
       for (const id of others) if (standings.get(id)?.status === "completed") languages.add(known?.get(id) ?? {})
     }
-    return { ...(yield* countedSoFar(state)), ...(misfits === undefined ? {} : { misfits }), languages: languages.counted() }
+    return {
+      ...(yield* countedSoFar(state)),
+      ...(misfits === undefined ? {} : { misfits }),
+      ...(skipped === undefined ? {} : { skipped }),
+      languages: languages.counted(),
+    }
   })
 
 type Spoken = Pick<RunResult, "language" | "unread">

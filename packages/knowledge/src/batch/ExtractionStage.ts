@@ -14,7 +14,16 @@ import { isSqlError } from "effect/sql/SqlError"
 import type { Usage } from "../extract/Extractor.ts"
 import { Extractions } from "../runs/Extractions.ts"
 import { Extractors } from "../runs/Extractors.ts"
-import { addMisfits, isEndedWithBatch, isStoreAway, type Misfits, RunEnding, RunFailed } from "../runs/Run.ts"
+import {
+  addMisfits,
+  addSkipped,
+  isEndedWithBatch,
+  isStoreAway,
+  type Misfits,
+  RunEnding,
+  RunFailed,
+  type SkippedChunks,
+} from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { defaultPatience, patienceOf } from "../runs/RunTables.ts"
 import { type DocumentId, runIdOf } from "../storage/Identity.ts"
@@ -211,6 +220,7 @@ export const startReport = (
     let usage: BatchUsage | undefined
     let currentDocumentId: DocumentId | undefined
     let misfits: Misfits | undefined
+    let skipped: SkippedChunks | undefined
     const languages = new LanguageCounts()
     const waiting = new Set<DocumentEvent>()
     const unchanged = new Set<DocumentId>()
@@ -228,6 +238,7 @@ export const startReport = (
           counted.relationCount += facts
           counted.reviewCount += forReview
           misfits = addMisfits(misfits, read.misfits)
+          skipped = addSkipped(skipped, read.skipped)
           return
         }
         case "Unchanged":
@@ -289,6 +300,7 @@ export const startReport = (
       documentsSetAside: setAside.size,
       ...(usage === undefined ? {} : { usage }),
       ...(misfits === undefined ? {} : { misfits }),
+      ...(skipped === undefined ? {} : { skipped }),
       languages: languages.counted(),
     })
 

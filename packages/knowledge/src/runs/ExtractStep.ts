@@ -8,6 +8,7 @@ import type { StorageError } from "@detent/blobs/Storage"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { Chunk } from "../document/Chunk.ts"
@@ -22,7 +23,7 @@ import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import type { RunId } from "../storage/Identity.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
 import type { Equipment } from "./Extractors.ts"
-import { addMisfits, type ExtractionRun, type Misfits } from "./Run.ts"
+import { addMisfits, addSkipped, type ExtractionRun, type Misfits, type SkippedChunks } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
 import { type RunStep, RunStore } from "./RunStore.ts"
 import { contentKey, entitiesKey, graphKey, type RunStoreFailed, reviewKey, type StepResult } from "./RunTables.ts"
@@ -102,6 +103,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
       facts: [...statements.keys()].filter((statement) => !input.earlier.has(statement)).length,
       forReview: review.length,
       ...misfitsIn(input, found.misfits),
+      ...skippedIn(input, found.skipped),
       calls: usage.calls,
       inputTokens: usage.inputTokens,
       outputTokens: usage.outputTokens,
@@ -138,6 +140,17 @@ const misfitsIn = ({ run, chunks, text }: StepInput, misfits: ReadonlyArray<Misf
   return all === undefined ? {} : { misfits: all }
 }
 
+const skippedIn = ({ run }: StepInput, skipped: ReadonlyArray<SkippedChunk>): { readonly skipped?: SkippedChunks } => {
+  const counted = skipped.map(
+    ({ chunk, problem }): SkippedChunks => ({
+      count: 1,
+      examples: [{ source: run.inputUri, text: chunk.text.trim().slice(0, longestExample), problem }],
+    }),
+  )
+  const all = counted.reduce<SkippedChunks | undefined>(addSkipped, undefined)
+  return all === undefined ? {} : { skipped: all }
+}
+
 // The findings of a step: entities, then the facts between them, as a graph and as a registry. This part stores nothing, so that
 // callers can use it without a run.
 
@@ -164,6 +177,7 @@ export interface ChunkFindings {
   readonly review: ReturnType<typeof splitByConfidence>["review"]
   /** Values that give no fact. Those in the overlap of two chunks occur twice. */
   readonly misfits: ReadonlyArray<Misfit>
+  readonly skipped: ReadonlyArray<SkippedChunk>
   /** Only the entities of these chunks: the registry of a document is the union over its steps. */
   readonly registry: EntityRegistry
   readonly usage: Usage
@@ -174,6 +188,10 @@ export type FindingError = ExtractionFailed | InvalidTerm | SortFailed | RunStor
 export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, FindingError> =>
   Effect.gen(function* () {
     const found = yield* Effect.forEach(input.chunks, (chunk) => readChunk(input, chunk), { concurrency: input.concurrency })
+    const skipped = found.flatMap(({ chunk, refusal }) => (refusal === undefined ? [] : [{ chunk, problem: refusal.detail }]))
+    // A document of which nothing was answered is not extracted.
+    const [first] = found
+    if (first?.refusal !== undefined && skipped.length === found.length) return yield* first.refusal
     const { accepted, review } = splitByConfidence(distinctFacts(found.flatMap((one) => one.facts)), input.reviewBelow)
     const isUnsure = unsureMentions(accepted, review, input.reviewBelow)
     const sure = found.map(({ mentions, ...one }) => ({ ...one, mentions: mentions.filter((mention) => !isUnsure(mention)) }))
@@ -186,6 +204,7 @@ export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, 
       facts: accepted,
       review,
       misfits: found.flatMap((one) => one.misfits),
+      skipped,
       registry: registryOf(input, sure),
       usage: found.reduce((sum, one) => addUsage(sum, one.usage), noUsage),
     }
@@ -197,20 +216,41 @@ interface Found {
   readonly facts: ReadonlyArray<Fact>
   readonly misfits: ReadonlyArray<Misfit>
   readonly usage: Usage
+  /** Why the extractor did not answer for the chunk. */
+  readonly refusal?: ExtractionFailed
 }
+
+/** A chunk that the extractor did not answer, and why. */
+interface SkippedChunk {
+  readonly chunk: Chunk
+  readonly problem: string
+}
+
+/** Whether only this chunk has no answer: another one may have. */
+const concernsChunk = (error: ExtractionFailed | RunStoreFailed): error is ExtractionFailed =>
+  error._tag === "ExtractionFailed" && error.stops === undefined && chunkReasons.has(error.reason)
+
+const chunkReasons: ReadonlySet<ExtractionFailed["reason"]> = new Set(["Refused", "Malformed", "TooLong"])
+
+const answerTo = <A>(
+  question: Effect.Effect<A, ExtractionFailed | RunStoreFailed>,
+): Effect.Effect<Result.Result<A, ExtractionFailed>, ExtractionFailed | RunStoreFailed> =>
+  Effect.matchEffect(question, {
+    onSuccess: (answer) => Effect.succeed(Result.succeed(answer)),
+    onFailure: (error) => (concernsChunk(error) ? Effect.succeed(Result.fail(error)) : Effect.fail(error)),
+  })
 
 const readChunk = (input: FindingInput, chunk: Chunk): Effect.Effect<Found, ExtractionFailed | RunStoreFailed> =>
   Effect.gen(function* () {
     const { extractor, ontology, known = [], answers } = input
     const finding = extractor.entities(chunk, ontology, known)
-    const {
-      mentions,
-      usage,
-      misfits = [],
-    } = yield* answers === undefined ? finding : answers.entities(chunk, [ontology.hash, known], finding)
+    const named = yield* answerTo(answers === undefined ? finding : answers.entities(chunk, [ontology.hash, known], finding))
+    if (Result.isFailure(named)) return { chunk, mentions: [], misfits: [], facts: [], usage: noUsage, refusal: named.failure }
+    const { mentions, usage, misfits = [] } = named.success
     const stating = extractor.facts(chunk, mentions, ontology)
-    const stated = yield* answers === undefined ? stating : answers.facts(chunk, [ontology.hash, mentions], stating)
-    return { chunk, mentions, misfits, facts: stated.facts, usage: addUsage(usage, stated.usage) }
+    const stated = yield* answerTo(answers === undefined ? stating : answers.facts(chunk, [ontology.hash, mentions], stating))
+    if (Result.isFailure(stated)) return { chunk, mentions, misfits, facts: [], usage, refusal: stated.failure }
+    return { chunk, mentions, misfits, facts: stated.success.facts, usage: addUsage(usage, stated.success.usage) }
   })
 
 /**

@@ -39,6 +39,7 @@ import {
 } from "./ExtractStep.ts"
 import {
   addMisfits,
+  addSkipped,
   DocumentChanged,
   type DocumentVersion,
   type ExtractionRun,
@@ -312,6 +313,7 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
 
 const withStep = (total: RunResult, step: StepResult): RunResult => {
   const misfits = addMisfits(total.misfits, step.misfits)
+  const skipped = addSkipped(total.skipped, step.skipped)
   const { cost, ...sum } = {
     ...spoken(total.language, total.unread),
     runId: total.runId,
@@ -321,6 +323,7 @@ const withStep = (total: RunResult, step: StepResult): RunResult => {
     facts: total.facts + step.facts,
     forReview: total.forReview + step.forReview,
     ...(misfits === undefined ? {} : { misfits }),
+    ...(skipped === undefined ? {} : { skipped }),
     calls: total.calls + step.calls,
     inputTokens: total.inputTokens + step.inputTokens,
     outputTokens: total.outputTokens + step.outputTokens,

@@ -156,13 +156,30 @@ export const Misfits = Schema.Struct({
 })
 export type Misfits = typeof Misfits.Type
 
-/** How many examples are kept. */
-export const misfitExamples = 5
+/** Chunks that a model refused, or answered with something else than was asked. Their documents are extracted without them. */
+export const SkippedChunks = Schema.Struct({
+  count: Count,
+  /** The first of them, with the beginning of their text. */
+  examples: Schema.Array(Schema.Struct({ source: Schema.String, text: Schema.String, problem: Schema.String })),
+})
+export type SkippedChunks = typeof SkippedChunks.Type
 
-export const addMisfits = (one: Misfits | undefined, other: Misfits | undefined): Misfits | undefined =>
+/** How many examples are kept. */
+export const examplesKept = 5
+
+interface Counted<Example> {
+  readonly count: number
+  readonly examples: ReadonlyArray<Example>
+}
+
+const sumOf = <Example>(one: Counted<Example> | undefined, other: Counted<Example> | undefined): Counted<Example> | undefined =>
   one === undefined || other === undefined
     ? (one ?? other)
-    : { count: one.count + other.count, examples: [...one.examples, ...other.examples].slice(0, misfitExamples) }
+    : { count: one.count + other.count, examples: [...one.examples, ...other.examples].slice(0, examplesKept) }
+
+export const addMisfits = (one: Misfits | undefined, other: Misfits | undefined): Misfits | undefined => sumOf(one, other)
+
+export const addSkipped = (one: SkippedChunks | undefined, other: SkippedChunks | undefined): SkippedChunks | undefined => sumOf(one, other)
 
 /** Another process changed the run since it was read. */
 export class RunStatusConflict extends Schema.TaggedError<RunStatusConflict>()("RunStatusConflict", {

@@ -23,15 +23,17 @@ import type { DocumentNode } from "../fact/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
 import {
   addMisfits,
+  addSkipped,
   changeStatus,
   type ExtractionRun,
+  examplesKept,
   type Misfits,
   messageOf,
-  misfitExamples,
   type RunEnding,
   type RunStatus,
   RunStatusConflict,
   type RunStatusRefused,
+  type SkippedChunks,
   type StatusChange,
 } from "./Run.ts"
 import {
@@ -49,7 +51,6 @@ import {
   graphPlaceOf,
   lastBatchOf,
   migrateRuns,
-  misfitSumOf,
   type RunStoreFailed,
   type RunTotals,
   type RunWork,
@@ -58,10 +59,12 @@ import {
   runOf,
   runStoreFailed,
   runTables,
+  type StepResult,
   type StoredAnswer,
   type StoredArtifact,
   type StoredCheckpoint,
   storePatience,
+  sumIn,
   totalsOf,
   workOf,
 } from "./RunTables.ts"
@@ -161,6 +164,8 @@ export interface RunStoreService {
   readonly totals: (of: RunsOf) => Effect.Effect<RunTotals, RunStoreFailed>
   /** The values and rows that the succeeded runs of a batch did not read; undefined if there are none. */
   readonly misfits: (batch: BatchId) => Effect.Effect<Misfits | undefined, RunStoreFailed>
+  /** Chunks that succeeded runs of the batch did without. */
+  readonly skipped: (batch: BatchId) => Effect.Effect<SkippedChunks | undefined, RunStoreFailed>
 }
 
 export class RunStore extends Context.Service<RunStore, RunStoreService>()("@detent/knowledge/RunStore") {
@@ -245,11 +250,29 @@ const make = (patience: Duration.Input) =>
         orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
       })
 
-    /** How many misfits the result of a checkpoint `c` has; null for none. */
-    const misfitCount = sql.onDialectOrElse({
-      pg: () => sql.literal("(c.result_json::json#>>'{misfits,count}')::double precision"),
-      orElse: () => sql.literal("json_extract(c.result_json, '$.misfits.count')"),
-    })
+    /** How many misfits or skipped chunks the result of a checkpoint `c` has; null for none. */
+    const countIn = (field: "misfits" | "skipped") =>
+      sql.onDialectOrElse({
+        pg: () => sql.literal(`(c.result_json::json#>>'{${field},count}')::double precision`),
+        orElse: () => sql.literal(`json_extract(c.result_json, '$.${field}.count')`),
+      })
+
+    /** The sum of what the steps of a batch's succeeded runs count, with the first examples. */
+    const summed = <Of extends { readonly count: number }>(
+      batch: BatchId,
+      field: "misfits" | "skipped",
+      read: (step: StepResult) => Of | undefined,
+      add: (one: Of | undefined, other: Of | undefined) => Of | undefined,
+    ) =>
+      Effect.gen(function* () {
+        const own = sql`${checkpoints} c where c.run_id in
+          (select run_id from ${runs} where batch_id = ${batch} and status = 'succeeded') and ${countIn(field)} > 0`
+        const rows = yield* reading(sql`select c.* from ${own} order by c.run_id, c.batch_index limit ${examplesKept}`)
+        const shown = rows.map((row) => read(checkpointOf(row).result_json)).reduce(add, undefined)
+        if (shown === undefined) return undefined
+        const [sum] = yield* reading(sql`select cast(sum(${countIn(field)}) as double precision) as sum from ${own}`)
+        return { ...shown, count: sumIn(sum ?? {}) }
+      })
 
     /** The usage of models of a checkpoint `c`. */
     const paid = sql`${field("calls")} as calls, ${field("inputTokens")} as input_tokens, ${field("outputTokens")} as output_tokens,
@@ -433,16 +456,8 @@ const make = (patience: Duration.Input) =>
           Effect.map(([row]) => totalsOf(row ?? {})),
         )
       },
-      misfits: (batch) =>
-        Effect.gen(function* () {
-          const own = sql`${checkpoints} c where c.run_id in
-            (select run_id from ${runs} where batch_id = ${batch} and status = 'succeeded') and ${misfitCount} > 0`
-          const rows = yield* reading(sql`select c.* from ${own} order by c.run_id, c.batch_index limit ${misfitExamples}`)
-          const shown = rows.map((row) => checkpointOf(row).result_json.misfits).reduce(addMisfits, undefined)
-          if (shown === undefined) return undefined
-          const [sum] = yield* reading(sql`select cast(sum(${misfitCount}) as double precision) as misfits from ${own}`)
-          return { ...shown, count: misfitSumOf(sum ?? {}) }
-        }),
+      misfits: (batch) => summed(batch, "misfits", ({ misfits }) => misfits, addMisfits),
+      skipped: (batch) => summed(batch, "skipped", ({ skipped }) => skipped, addSkipped),
     } satisfies RunStoreService
   })
 

@@ -23,7 +23,7 @@ import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { ArtifactKey, BatchId, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { ExtractionRun, Misfits, PipelineConfig, RunEnding, RunStatus } from "./Run.ts"
+import { ExtractionRun, Misfits, PipelineConfig, RunEnding, RunStatus, SkippedChunks } from "./Run.ts"
 
 const schema = "detent"
 
@@ -286,6 +286,7 @@ export const foundCounts = {
   /** Facts too uncertain for the graph, which are on the review list. */
   forReview: Count,
   misfits: Schema.optionalKey(Misfits),
+  skipped: Schema.optionalKey(SkippedChunks),
   calls: Count,
   inputTokens: Count,
   outputTokens: Count,
@@ -387,9 +388,9 @@ export const totalsOf = (row: object): RunTotals => {
   return { entities, facts, forReview, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
 }
 
-const readMisfitSum = rowReader("run_checkpoints", Schema.Struct({ misfits: Count }))
+const readSum = rowReader("run_checkpoints", Schema.Struct({ sum: Count }))
 
-export const misfitSumOf = (row: object): number => readMisfitSum(row).misfits
+export const sumIn = (row: object): number => readSum(row).sum
 
 const CountRow = Schema.Struct({ status: RunStatus, runs: Schema.NumberFromString })
 

@@ -47,6 +47,35 @@ describe("a batch with a document without text", () => {
   )
 })
 
+describe("a batch with a chunk that the model refuses", () => {
+  it.live("does without it, and counts and shows it, however its documents are extracted", () =>
+    Effect.gen(function* () {
+      const refusal = new ExtractionFailed({ extractor: "lookout", reason: "Refused", retryable: false, detail: "I cannot help with that" })
+      const extractor = lookout([], ({ text }) => (text.includes("secret") ? Effect.fail(refusal) : Effect.void))
+      const long = `ShipAlba passed ShipBoreas. ${"The sea was calm. ".repeat(150)}ShipCetus kept a secret and passed ShipDorado.`
+      const skippedBy = (dispatch: "process" | "tasks") =>
+        Effect.gen(function* () {
+          const { layer, folder } = yield* harbour({ files: { "long.txt": long, "short.txt": "A secret." }, extractor })
+          return yield* Effect.gen(function* () {
+            const batches = yield* Batches
+            const config = { validation: "warn", dispatch } as const
+            const end = yield* batches.awaitEnd(yield* batches.start(folder, manifest(["long.txt", "short.txt"]), { config }))
+            // Nothing of the short document was answered.
+            expect(end).toMatchObject({ _tag: "PartiallyCompleted", documentsCompleted: 1, documentsFailed: 1, relationCount: 1 })
+            return "skipped" in end ? end.skipped : undefined
+          }).pipe(Effect.provide(layer))
+        })
+      for (const dispatch of ["process", "tasks"] as const) {
+        const skipped = yield* skippedBy(dispatch)
+        expect(skipped?.count).toBe(1)
+        expect(skipped?.examples).toMatchObject([
+          { problem: "I cannot help with that", text: expect.stringContaining("The sea was calm.") },
+        ])
+      }
+    }),
+  )
+})
+
 describe("a batch with a document that fails", () => {
   it.live("continues with the others under `continue`, and is partially completed", () =>
     Effect.gen(function* () {

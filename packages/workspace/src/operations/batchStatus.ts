@@ -62,7 +62,10 @@ export const statusOf = (state: BatchState) => ({
   entities: "entityCount" in state ? state.entityCount : 0,
   relations: "relationCount" in state ? state.relationCount : 0,
   forReview: "reviewCount" in state ? (state.reviewCount ?? 0) : 0,
-  ...optional({ misfits: "misfits" in state ? state.misfits : undefined }),
+  ...optional({
+    misfits: "misfits" in state ? state.misfits : undefined,
+    skipped: "skipped" in state ? state.skipped : undefined,
+  }),
   languages: "languages" in state ? (state.languages ?? []).map(languageOf) : [],
   retryCount: state.retryCount,
   createdAt: state.createdAt,
