@@ -13,6 +13,7 @@ export const nextSteps = {
   ExecutionEnded: "Read its result with `detent execution show`, or start another execution.",
   ExtractionFailed: "Do what the message says. Where it names the document, correct it and retry the batch.",
   FormRefused: "Nothing: the request is made again in another form.",
+  IdentityRefused: "Do what the message says: name other entities or documents, undo the later decision first, or correct the facts.",
   InvalidCommand: "Correct the payload as the message says, and enqueue it again.",
   InvalidEvent: "Correct the field that the message names, and send it again.",
   InvalidState: "Correct the field that the message names, and start it again.",

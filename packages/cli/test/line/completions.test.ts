@@ -28,7 +28,7 @@ describe("completions in a real bash", () => {
     assert.includeMembers(offered(""), ["dev", "batch", "instance", "mcp"])
     assert.deepStrictEqual(offered("batch", "re"), ["review", "retry", "resume"])
     assert.deepStrictEqual(offered("--data", "there", "upload", "r"), ["run", "retry"])
-    assert.deepStrictEqual(offered("graph", "export", "--f"), ["--format"])
+    assert.deepStrictEqual(offered("graph", "export", "--fo"), ["--format"])
     assert.deepStrictEqual(offered("graph", "export", "--j"), ["--json"])
   })
 
