@@ -1,4 +1,4 @@
-/** The part of the API that every server offers: machines, instances, executions, commands, nodes, health. */
+/** The part of the API that every server offers: machines, instances, executions, commands, schedules, nodes, health. */
 import * as HttpApi from "effect/http-api/HttpApi"
 import * as OpenApi from "effect/http-api/OpenApi"
 import { withRefusals } from "./contract/Refusals.ts"
@@ -10,11 +10,12 @@ import { ExecutionApi } from "./groups/ExecutionApi.ts"
 import { InstanceApi } from "./groups/InstanceApi.ts"
 import { LiveApi } from "./groups/LiveApi.ts"
 import { MachineApi } from "./groups/MachineApi.ts"
+import { ScheduleApi } from "./groups/ScheduleApi.ts"
 import { SessionApi } from "./groups/SessionApi.ts"
 import { SystemApi } from "./groups/SystemApi.ts"
 
 export class CoreApi extends HttpApi.make("detent")
-  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, ClusterApi, LiveApi, SessionApi, SystemApi)
+  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, ScheduleApi, ClusterApi, LiveApi, SessionApi, SystemApi)
   .middleware(Refusing)
   .annotate(OpenApi.Title, "Detent")
   .annotate(OpenApi.Version, "1")

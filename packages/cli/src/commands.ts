@@ -113,6 +113,19 @@ const groups: ReadonlyArray<CommandGroup> = [
     },
   },
   {
+    noun: { name: "schedule", summary: "what starts at which times: list, show, create, pause, resume, trigger, backfill, remove" },
+    commands: {
+      list: () => import("./commands/schedule/list.ts"),
+      show: () => import("./commands/schedule/show.ts"),
+      create: () => import("./commands/schedule/create.ts"),
+      pause: () => import("./commands/schedule/pause.ts"),
+      resume: () => import("./commands/schedule/resume.ts"),
+      trigger: () => import("./commands/schedule/trigger.ts"),
+      backfill: () => import("./commands/schedule/backfill.ts"),
+      remove: () => import("./commands/schedule/remove.ts"),
+    },
+  },
+  {
     noun: { name: "timer", summary: "dead timers: list, revive" },
     commands: {
       list: () => import("./commands/timer/list.ts"),

@@ -6,7 +6,10 @@ import { copyFewDocuments, lampConfig, project } from "./support/Project.ts"
 
 let cwd = ""
 
-const settings = `, knowledge: {}, workflows: [(await import("@detent/durable/promise")).workflow(
+const settings = `, knowledge: {}, scheduleTargets: [(await import("@detent/durable/promise")).scheduleTarget(
+  "close",
+  { start: ({ id }) => ({ _tag: "Instance", machine: "lamp", id, input: { pin: "4711" } }) },
+)], workflows: [(await import("@detent/durable/promise")).workflow(
   { name: "trip", input: {}, events: { confirmed: Schema.Struct({ by: Schema.String }) } },
   async (_, durable) => (await durable.waitForEvent("confirmed")).by,
 )]`
@@ -65,8 +68,11 @@ describe("detent mcp", () => {
     const tools: ReadonlyArray<{ readonly name: string; readonly annotations: { readonly readOnlyHint: boolean } }> = listed.tools
     const names = tools.map(({ name }) => name).sort()
     assert.deepStrictEqual(names, [
+      "backfill_schedule",
+      "change_schedule",
       "decide_identity",
       "decide_review",
+      "define_schedule",
       "estimate_batch",
       "interrupt_execution",
       "list_commands",
@@ -74,11 +80,14 @@ describe("detent mcp", () => {
       "list_instances",
       "list_machines",
       "list_review",
+      "list_schedules",
       "preview_event",
       "query_graph",
       "read_execution",
       "read_history",
       "read_instance",
+      "read_schedule",
+      "remove_schedule",
       "resume_execution",
       "retry_command",
       "send_event",
@@ -96,9 +105,13 @@ describe("detent mcp", () => {
         .map(({ name }) => name)
         .sort(),
       [
+        "backfill_schedule",
+        "change_schedule",
         "decide_identity",
         "decide_review",
+        "define_schedule",
         "interrupt_execution",
+        "remove_schedule",
         "resume_execution",
         "retry_command",
         "send_event",
@@ -151,7 +164,7 @@ describe("detent mcp", () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 24)
+    assert.strictEqual(result.tools.length, 30)
     assert.strictEqual((await client.close()).code, 0)
   })
 
@@ -223,6 +236,22 @@ describe("detent mcp", () => {
     assert.include(otherValue.content[0].text, "key agent-4 belongs to a request with other content")
     const { result: misspelt } = await client.call("send_execution_event", { ...confirmed, event: "confirmd", key: "agent-5" })
     assert.include(misspelt.content[0].text, "did you mean confirmed?")
+
+    const { result: undeclared } = await client.call("define_schedule", { schedule: "nightly", target: "report", every: "1 hour" })
+    assert.include(undeclared.content[0].text, "there is no target report; declare it with scheduleTarget; the declared targets are: close")
+    const hourly = { schedule: "hourly", target: "close", every: "1 hour" }
+    const { result: defined } = await client.call("define_schedule", hourly)
+    assert.deepInclude(defined.structuredContent.schedule, { everyMillis: 3_600_000, status: "active" })
+    const { result: pausing } = await client.call("change_schedule", { schedule: "hourly", change: "pause", key: "agent-6" })
+    assert.deepInclude(pausing.structuredContent.schedule, { status: "paused", next: [] })
+    const { result: schedules } = await client.call("list_schedules", {})
+    assert.deepStrictEqual(schedules.structuredContent.targets, ["close"])
+    const to = Date.now()
+    const { result: filled } = await client.call("backfill_schedule", { schedule: "hourly", from: to - 2 * 3_600_000 + 1, to })
+    assert.deepStrictEqual(filled.structuredContent, { count: 2 })
+    await client.call("remove_schedule", { schedule: "hourly" })
+    const { result: removed } = await client.call("read_schedule", { schedule: "hourly" })
+    assert.include(removed.content[0].text, "there is no schedule hourly")
 
     const { result: missing } = await client.call("start_batch", { source: "nowhere" })
     assert.isTrue(missing.isError)

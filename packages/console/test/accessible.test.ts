@@ -56,6 +56,7 @@ describe("every page of the console", unless(noBrowser), () => {
         [`/knowledge/coast?entity=${encodeURIComponent(entities[0]?.iri ?? "")}`, "Neighbourhood"],
         ["/uploads", "Choose a file"],
         ["/queues", "Queues"],
+        ["/schedules", "Schedules"],
         ["/nodes", "This server"],
         ["/system", "System"],
       ] as const

@@ -172,11 +172,13 @@ const make = ({ schedules = [], targets = [], observe = false }: SchedulesOption
     }
     const starter = makeStarter(declared, calendars)
     const machine = scheduleMachine(calendars, (parameters) => Effect.provideContext(starter(parameters), services))
-    yield* engine.register(machine)
+    // Without declared schedules, the machine is registered when a stored schedule is first used.
+    const registered = yield* Effect.cached(engine.register(machine))
+    if (schedules.length > 0 || targets.length > 0) yield* registered
 
     const handleOf = (name: string): Effect.Effect<Handle, ScheduleNotFound | PersistenceFailed> =>
       Effect.flatMap(
-        engine.get(machine, name),
+        Effect.andThen(registered, engine.get(machine, name)),
         Option.match({ onNone: () => Effect.fail(new ScheduleNotFound({ name })), onSome: Effect.succeed }),
       )
     /** The instance of a schedule that is not removed, with its state. */

@@ -23,6 +23,7 @@ import {
 } from "@detent/durable"
 import { storedCopy } from "@detent/durable/DatabaseCopy"
 import { engineOfHandlers, executionsOf } from "@detent/durable/internal"
+import { Schedules } from "@detent/durable/Schedules"
 import type { Knowledge } from "@detent/knowledge"
 import { CurrentEngine } from "@detent/machine/internal"
 import type { Uploads, UploadsOptions } from "@detent/uploads"
@@ -137,7 +138,7 @@ export class OutsideCluster extends Schema.TaggedError<OutsideCluster>()("Outsid
 }
 
 /** The services of every workspace. */
-export type WorkspaceServices = Workspace | Machines | RequestKeys | ClusterMember | ProvidedServices
+export type WorkspaceServices = Workspace | Machines | Schedules | RequestKeys | ClusterMember | ProvidedServices
 
 /** The services of the systems that the options turn on. `Systems` has the services of systems that a configuration turns on. */
 type SystemServices<O> =
@@ -301,6 +302,8 @@ const inhabited = (options: Opening) =>
       const executions = executionsOf(Context.get(engines, WorkflowEngine.WorkflowEngine), new Set(ofAsync), () => isClosed)
       handlers.open({ services: all as Context.Context<never>, workflows: executions })
     }
+    // Declared last: their starts need the machines and workflows.
+    const schedules = yield* refusing("the schedules of the configuration could not be stored", build(schedulesOf(options), provided))
     const configured = config?.workflows ?? []
     const known = [
       ...(knowledge === undefined ? [] : [(yield* loadKnowledge).ExtractionWorkflow]),
@@ -317,7 +320,7 @@ const inhabited = (options: Opening) =>
     // Added last, so that it runs first. A process that was interrupted or has failed leaves due commands to the next one.
     if (runsWorkflows(options))
       yield* Scope.addFinalizerExit(scope, (exit) => (Exit.isSuccess(exit) ? Context.get(built, Engine).executeDue : Effect.void))
-    return Context.mergeAll(provided, machines, knowledge ?? Context.empty(), uploads ?? Context.empty())
+    return Context.mergeAll(provided, machines, schedules, knowledge ?? Context.empty(), uploads ?? Context.empty())
   })
 
 const notWritable =
@@ -493,6 +496,12 @@ const registerMachines = ({ machines, upcasters = {}, retention = {} }: Config) 
       yield* engine.register(Option.getOrThrow(engine.machine(name)), { retention: kept })
     }
   })
+
+/** A process that runs one operation and exits stores and starts none of the declared schedules. */
+const schedulesOf = (options: Opening) => {
+  const { schedules = [], scheduleTargets: targets = [] } = options.config ?? {}
+  return Schedules.layer({ schedules, targets, observe: !runsWorkflows(options) })
+}
 
 const workflowPrefix = DurableWorkflow.machineOf("")
 

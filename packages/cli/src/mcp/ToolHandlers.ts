@@ -3,6 +3,7 @@ import * as commands from "@detent/workspace/operations/commands"
 import * as executions from "@detent/workspace/operations/executions"
 import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"
+import * as schedules from "@detent/workspace/operations/schedules"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import type * as Tool from "effect/ai/Tool"
 import * as Effect from "effect/Effect"
@@ -10,6 +11,7 @@ import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { changeExecution, sendToExecution, startExecution } from "../execution/changeExecution.ts"
 import { sendEvent, startInstance } from "../instance/Sending.ts"
+import { backfillSchedule, changeSchedule, defineSchedule, removeSchedule } from "../schedule/changeSchedule.ts"
 import { checkKey } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { json, type Session, sessionOf } from "./Session.ts"
@@ -87,6 +89,16 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
               return { commands: found.map(json), ...next }
             }),
           ),
+        list_schedules: ({ limit = atOnce, after }) =>
+          answering(Effect.map(schedules.list({ limit, after }), (page) => ({ ...page, schedules: page.schedules.map(json) }))),
+        read_schedule: ({ schedule }) => answering(Effect.map(schedules.get(schedule), (view) => ({ schedule: json(view) }))),
+        define_schedule: ({ schedule, ...request }) =>
+          operating(Effect.map(defineSchedule(session.server, { name: schedule, ...request }), (view) => ({ schedule: json(view) }))),
+        change_schedule: ({ schedule, change, key }) =>
+          operating(Effect.map(changeSchedule(session.server, change, { name: schedule, key }), (view) => ({ schedule: json(view) }))),
+        backfill_schedule: ({ schedule, ...request }) => operating(backfillSchedule(session.server, { name: schedule, ...request })),
+        remove_schedule: ({ schedule, key }) =>
+          operating(Effect.as(removeSchedule(session.server, { name: schedule, key }), { removed: schedule })),
         retry_command: ({ dryRun = false, ...request }) => {
           const retried = Effect.andThen(checkKey(request.key), commands.retryOnce({ key: undefined, ...request, dryRun }))
           const answer = Effect.map(retried, (command) => ({ command: json(command), dryRun }))

@@ -255,6 +255,97 @@ export const RetryCommand = Tool.make("retry_command", {
   .annotate(Tool.Destructive, true)
   .annotate(Tool.Strict, true)
 
+const scheduleName = Schema.String.annotate({ description: "the schedule's name, as list_schedules shows it" })
+
+export const ListSchedules = Tool.make("list_schedules", {
+  ...looking,
+  description:
+    "Schedules by name: what starts at which times, each with its next time and its latest run. Pass `next` as `after` for the following page.",
+  parameters: argumentsOf({ limit, after: optional(Schema.String, "`next` of the previous page") }),
+  success: Schema.Struct({
+    schedules: Schema.Array(Schema.Json),
+    targets: Schema.Array(Schema.String),
+    next: Schema.optionalKey(Schema.String),
+  }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const ReadSchedule = Tool.make("read_schedule", {
+  ...looking,
+  description: "The next times of a schedule, and its latest runs with their results.",
+  parameters: argumentsOf({ schedule: scheduleName }),
+  success: Schema.Struct({ schedule: Schema.Json }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const ChangeSchedule = Tool.make("change_schedule", {
+  failure,
+  description:
+    "Pauses or resumes a schedule, or starts one run of it now. Times that pass while it is paused are not made up for. Needs the role operate.",
+  parameters: argumentsOf({
+    schedule: scheduleName,
+    change: Schema.Literals(["pause", "resume", "trigger"]).annotate({ description: "trigger: one run now, also while it is paused" }),
+    key,
+  }),
+  success: Schema.Struct({ schedule: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
+export const BackfillSchedule = Tool.make("backfill_schedule", {
+  failure,
+  description:
+    "Starts the times of a range in the past one after another, except those that were started: at most 1,000. Needs the role operate.",
+  parameters: argumentsOf({
+    schedule: scheduleName,
+    from: Schema.Int.annotate({ description: "the beginning, in milliseconds since 1970" }),
+    to: Schema.Int.annotate({ description: "the end, in milliseconds since 1970" }),
+    key,
+  }),
+  success: Schema.Struct({ count: Schema.Int }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
+export const DefineSchedule = Tool.make("define_schedule", {
+  failure,
+  description:
+    "Creates or changes a schedule that starts one of the targets that list_schedules names, at the times of a cron expression or an interval. Needs the role operate.",
+  parameters: argumentsOf({
+    schedule: Schema.String.annotate({ description: "the schedule's name" }),
+    target: Schema.String.annotate({ description: "what it starts" }),
+    input: optional(Schema.Json, "the input of the target"),
+    cron: optional(Schema.String, "minute, hour, day of month, month, day of week, such as 0 2 * * *; or `every`"),
+    timezone: optional(Schema.String, "of `cron`, such as Europe/Berlin. Default: UTC"),
+    every: optional(Schema.String, "an interval, such as 15 minutes; or `cron`"),
+    overlap: optional(Schema.Literals(["skip", "queue", "cancelPrevious", "allow"]), "while the run before has not ended. Default: skip"),
+    catchUp: optional(Schema.Literals(["none", "latest", "all"]), "times that passed while no process ran. Default: latest"),
+    jitter: optional(Schema.String, "start each run later by up to this, such as 5 minutes"),
+    key,
+  }),
+  success: Schema.Struct({ schedule: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
+export const RemoveSchedule = Tool.make("remove_schedule", {
+  failure,
+  description:
+    "Removes a schedule. One that the code declares comes back at the next start of a process that declares it. Needs the role operate.",
+  parameters: argumentsOf({ schedule: scheduleName, key }),
+  success: Schema.Struct({ removed: Schema.String }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
 export const tools = Toolkit.make(
   ListMachines,
   ListInstances,
@@ -265,6 +356,8 @@ export const tools = Toolkit.make(
   ListExecutions,
   ReadExecution,
   ListCommands,
+  ListSchedules,
+  ReadSchedule,
   StartInstance,
   SendEvent,
   StartExecution,
@@ -272,4 +365,8 @@ export const tools = Toolkit.make(
   ResumeExecution,
   InterruptExecution,
   RetryCommand,
+  DefineSchedule,
+  ChangeSchedule,
+  BackfillSchedule,
+  RemoveSchedule,
 )

@@ -28,7 +28,7 @@ export const durationText = (millis: number): string => {
 }
 
 /** The time of an option, in milliseconds since 1970; undefined where the option is not given. A duration means: so long ago. */
-const momentOf = (option: string, text: string | undefined): Effect.Effect<number | undefined, WrongUsage> =>
+export const momentOf = (option: string, text: string | undefined): Effect.Effect<number | undefined, WrongUsage> =>
   Effect.gen(function* () {
     if (text === undefined) return undefined
     const ago = Option.map(durationIn(text), Duration.toMillis)

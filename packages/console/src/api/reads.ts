@@ -81,6 +81,9 @@ export const commandGroups = (
 export const queues: Read<{ readonly queues: ReadonlyArray<T.Queue> }> = read(["queues"])
 export const deadTimers: Read<{ readonly timers: ReadonlyArray<T.DeadTimer> }> = read(["timers", "dead"])
 
+export const schedules = (after?: string | number): Read<List<"schedules", T.Schedule>> => read(["schedules"], { after })
+export const schedule = (name: string): Read<T.Schedule> => read(["schedules", name])
+
 export const executions = (
   filter: { readonly workflow?: string | undefined; readonly phase?: string | undefined },
   after?: string | number,

@@ -7,6 +7,7 @@ import type {
   InstanceApi,
   KnowledgeApi,
   MachineApi,
+  ScheduleApi,
   SessionApi,
   SystemApi,
   UploadApi,
@@ -24,6 +25,8 @@ export type Command = typeof CommandApi.StoredCommand.Encoded
 export type CommandStatus = typeof CommandApi.CommandStatus.Encoded
 export type Queue = typeof CommandApi.Queue.Encoded
 export type DeadTimer = typeof CommandApi.DeadTimer.Encoded
+export type Schedule = typeof ScheduleApi.Schedule.Encoded
+export type ScheduleRun = typeof ScheduleApi.ScheduleRun.Encoded
 export type Execution = typeof ExecutionApi.Execution.Encoded
 export type ExecutionListing = typeof ExecutionApi.ExecutionListing.Encoded
 export type ClusterNode = typeof ClusterApi.ClusterNode.Encoded

@@ -23,6 +23,7 @@ export const pages: ReadonlyArray<Page> = [
   { name: "Workflows", path: "/workflows", icon: "workflow", key: "w", group: "Machines" },
   { name: "Commands", path: "/commands", icon: "command", key: "c", group: "Work" },
   { name: "Queues", path: "/queues", icon: "queue", key: "q", group: "Work" },
+  { name: "Schedules", path: "/schedules", icon: "clock", key: "e", group: "Work" },
   { name: "Batches", path: "/batches", icon: "batch", key: "b", group: "Data", system: "knowledge" },
   { name: "Knowledge", path: "/knowledge", icon: "knowledge", key: "k", group: "Data", system: "knowledge" },
   { name: "Uploads", path: "/uploads", icon: "upload", key: "u", group: "Data", system: "uploads" },
@@ -106,6 +107,7 @@ const BatchPage = onDemand(() => import("../pages/BatchPage.tsx").then(({ BatchP
 const Knowledge = onDemand(() => import("../pages/Knowledge.tsx").then(({ Knowledge: page }) => page))
 const GraphPage = onDemand(() => import("../pages/GraphPage.tsx").then(({ GraphPage: page }) => page))
 const SparqlPage = onDemand(() => import("../pages/SparqlPage.tsx").then(({ SparqlPage: page }) => page))
+const Schedules = onDemand(() => import("../pages/Schedules.tsx").then(({ Schedules: page }) => page))
 const Uploads = onDemand(() => import("../pages/Uploads.tsx").then(({ Uploads: page }) => page))
 const UploadPage = onDemand(() => import("../pages/UploadPage.tsx").then(({ UploadPage: page }) => page))
 const Nodes = onDemand(() => import("../pages/Nodes.tsx").then(({ Nodes: page }) => page))
@@ -119,6 +121,7 @@ export const pageOf = ([first, ...rest]: ReadonlyArray<string>): PageFile | unde
     workflows: [Workflows, undefined, WorkflowPage],
     commands: [Commands],
     queues: [Queues, Queues],
+    schedules: [Schedules, Schedules],
     batches: [Batches, BatchPage],
     knowledge: [Knowledge, GraphPage, rest[1] === "sparql" ? SparqlPage : undefined],
     uploads: [Uploads, UploadPage],

@@ -39,6 +39,7 @@ import { executionProcedures, ReceivedExecutionRpc } from "../executions/RpcHand
 import { instanceHandlers } from "../instances/Http.ts"
 import { liveHandlers } from "../live/Http.ts"
 import { machineHandlers } from "../machines/Http.ts"
+import { scheduleHandlers } from "../schedules/Http.ts"
 import { sessionHandlers } from "../session/Http.ts"
 import { Gauges } from "../system/Gauges.ts"
 import { systemHandlers } from "../system/Http.ts"
@@ -87,6 +88,7 @@ const groups = Layer.mergeAll(
   instanceHandlers,
   executionHandlers,
   commandHandlers,
+  scheduleHandlers,
   clusterHandlers,
   liveHandlers,
   sessionHandlers,

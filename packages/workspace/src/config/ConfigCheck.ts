@@ -1,5 +1,6 @@
 /** Decodes a configuration at run time: an unknown setting, at any depth, is refused with its path and the nearest known name. */
 import { DurableWorkflow, type Upcasters } from "@detent/durable"
+import { type Schedule, type ScheduleTarget, scheduleMachineName } from "@detent/durable/Schedules"
 import { nearest } from "@detent/entity"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -34,6 +35,10 @@ const isDeferred = (value: unknown): boolean => isObject(value) && "name" in val
 
 const isUpload = (value: unknown): boolean =>
   value === "items" || (isObject(value) && "kind" in value && "fields" in value && "name" in value && typeof value.name === "string")
+
+const isSchedule = (value: unknown): boolean => isObject(value) && "start" in value && "definition" in value && "name" in value
+
+const isScheduleTarget = (value: unknown): boolean => isObject(value) && "start" in value && "problemOf" in value && "name" in value
 
 const isDuration = (value: unknown): boolean => {
   const duration = Duration.fromInput(value as Duration.Input)
@@ -125,6 +130,8 @@ const Settings = struct({
   retention: optional(Schema.Record(Schema.String, duration)),
   commandRetention: optional(struct({ finished: optional(duration), deadLetters: optional(duration) })),
   limits: optional(Limits),
+  schedules: optional(Schema.Array(declared<Schedule>(isSchedule, 'a schedule made with schedule("name", { ... })'))),
+  scheduleTargets: optional(Schema.Array(declared<ScheduleTarget>(isScheduleTarget, 'a target made with scheduleTarget("name", { ... })'))),
   cluster: optional(Cluster),
 })
 
@@ -136,7 +143,7 @@ const decodeKnowledge = Effect.map(
 /** The type annotation fails to compile where the type and the schema have different settings. */
 const decode: (value: unknown) => Result.Result<DecodedSettings, string> = decodeStrictly(Settings)
 
-type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers">> & {
+type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers" | "schedules" | "scheduleTargets">> & {
   readonly knowledge?: unknown
   readonly uploads?: ReadonlyArray<UploadType>
   readonly limits?: WorkspaceLimits
@@ -171,7 +178,16 @@ const problemOfText = (text: string): ConfigProblem => {
 }
 
 /** Finds names that are reserved, used twice or unknown. */
-const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retention = {}, knowledge, uploads }: DecodedSettings) => {
+const problemOfNames = ({
+  machines = [],
+  workflows = [],
+  schedules = [],
+  scheduleTargets = [],
+  upcasters = {},
+  retention = {},
+  knowledge,
+  uploads,
+}: DecodedSettings) => {
   const own = machines.map(({ name }) => name)
   const known = [
     ...own,
@@ -187,6 +203,14 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
       (uploads ?? []).map((one) => (one === "items" ? "Items" : one.name)),
     ) ??
     usedTwice("workflows", named) ??
+    usedTwice(
+      "schedules",
+      schedules.map(({ name }) => name),
+    ) ??
+    usedTwice(
+      "scheduleTargets",
+      scheduleTargets.map(({ name }) => name),
+    ) ??
     unknownName("upcasters", "machine", Object.keys(upcasters), own) ??
     unknownName("retention", "machine or workflow", Object.keys(retention), [
       ...known,
@@ -201,13 +225,18 @@ const workflowsOfKnowledge = ["extraction"]
 
 const nameOfWorkflow = (one: ConfiguredWorkflow<unknown>): string => ("workflow" in one ? one.workflow._tag : one.name)
 
-const takenName = (machines: ReadonlyArray<string>): ConfigProblem | undefined =>
-  machines.includes(bulkMachine)
-    ? {
-        problem: `a machine has the name ${bulkMachine}, which is reserved for jobs of \`detent instance bulk\``,
-        nextStep: "rename the machine",
-      }
-    : undefined
+/** Names of machines that are not those of a system, and what they are reserved for. */
+const reserved: ReadonlyArray<readonly [name: string, use: string]> = [
+  [bulkMachine, "jobs of `detent instance bulk`"],
+  [scheduleMachineName, "schedules"],
+]
+
+const takenName = (machines: ReadonlyArray<string>): ConfigProblem | undefined => {
+  const [name, use] = reserved.find(([one]) => machines.includes(one)) ?? []
+  return name === undefined
+    ? undefined
+    : { problem: `a machine has the name ${name}, which is reserved for ${use}`, nextStep: "rename the machine" }
+}
 
 const usedTwice = (kind: string, names: ReadonlyArray<string>): ConfigProblem | undefined => {
   const twice = names.find((name, index) => names.indexOf(name) !== index)

@@ -1,6 +1,7 @@
 /** The settings of a configuration, as types. */
 import type { Engine, Upcasters } from "@detent/durable"
 import type { KnownWorkflow } from "@detent/durable/promise"
+import type { Schedule, ScheduleTarget } from "@detent/durable/Schedules"
 import type { KnowledgeSettings } from "@detent/knowledge"
 import type { Machine } from "@detent/machine"
 import type { AnyUpload } from "@detent/uploads"
@@ -91,6 +92,10 @@ interface PlainSettings {
    */
   readonly commandRetention?: { readonly finished?: Duration.Input; readonly deadLetters?: Duration.Input }
   readonly limits?: WorkspaceLimits
+  /** What starts at which times, made with `schedule`. */
+  readonly schedules?: ReadonlyArray<Schedule>
+  /** What schedules may start that are created over the API, made with `scheduleTarget`. */
+  readonly scheduleTargets?: ReadonlyArray<ScheduleTarget>
   /** Makes `serve`, `worker` and `dev` nodes of a cluster. Needs PostgreSQL. */
   readonly cluster?: ClusterSettings
 }
