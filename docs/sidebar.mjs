@@ -45,6 +45,7 @@ export const sidebar = [
       { text: "Queries and questions", link: "/guides/questions" },
       { text: "Child processes", link: "/guides/children" },
       { text: "Versions and upcasters", link: "/guides/versions" },
+      { text: "Webhooks", link: "/guides/webhooks" },
       { text: "Domain events", link: "/guides/domain-events" },
       { text: "Plain async", link: "/guides/async" },
     ],

@@ -20,4 +20,5 @@ export { executionsOf } from "./promise/AsyncWorkflows.ts"
 export { type EngineOfHandlers, engineOfHandlers } from "./promise/EngineOfHandlers.ts"
 export { SharedResults } from "./runtime/SharedResults.ts"
 
+export { carryOutStart, type StartFailure } from "./schedule/Starter.ts"
 export { readEvent as readExecutionEvent } from "./workflow/ExecutionEvent.ts"

@@ -202,6 +202,9 @@ const registry: Readonly<Record<string, Entry>> = {
   Forbidden: forbidden,
   TokenNeeded: usage,
   TokenWeak: usage,
+  // Webhooks
+  WebhookRefused: { ...forbidden, status: 401, title: "The signature is not accepted" },
+  WebhookBodyInvalid: usage,
   // The command line
   WrongUsage: usage,
   NothingFound: notFound,

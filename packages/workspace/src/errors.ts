@@ -300,3 +300,33 @@ export class ExecutionEnded extends Schema.TaggedError<ExecutionEnded>()("Execut
     return `execution ${this.id} of workflow ${this.workflow} has ended: it is ${this.phase}`
   }
 }
+
+const signatureProblems = {
+  NoSecret: ["cannot be verified, because this server has no secret for it", "give the signature a secret, and restart the server"],
+  Missing: ["has no signature", "the sender has to sign it with the secret of this webhook"],
+  Malformed: ["has a signature of another form", "check that the webhook names the scheme of its sender"],
+  Wrong: ["has a wrong signature", "check that the secret is that of this webhook, and that nothing changes the body on its way"],
+  Old: ["was signed too long ago, or the clocks of sender and server differ", "let the sender send it again"],
+} as const
+
+/** The signature of a delivery does not hold. Nothing was done. */
+export class WebhookRefused extends Schema.TaggedError<WebhookRefused>()("WebhookRefused", {
+  webhook: Schema.String,
+  header: Schema.String,
+  reason: Schema.Literals(["NoSecret", "Missing", "Malformed", "Wrong", "Old"]),
+}) {
+  override get message() {
+    const [problem, nextStep] = signatureProblems[this.reason]
+    return `the delivery to webhook ${this.webhook} is refused: ${this.header} ${problem}; ${nextStep}`
+  }
+}
+
+/** The body of a delivery does not fit. Nothing was done. */
+export class WebhookBodyInvalid extends Schema.TaggedError<WebhookBodyInvalid>()("WebhookBodyInvalid", {
+  webhook: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `the delivery to webhook ${this.webhook} does not fit: ${this.problem}; correct the body, or what the webhook declares`
+  }
+}

@@ -10,6 +10,8 @@ import * as Schema from "effect/Schema"
 import type { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import * as DeadLetters from "../DeadLetters.ts"
 import { Engine, type KnownMachine } from "../Engine.ts"
+import type { StartError } from "../live/InstanceTable.ts"
+import type { EnqueueError } from "../outbox/CommandQueue.ts"
 import { machineOf } from "../workflow/ExecutionKey.ts"
 import type { Calendars } from "./Calendar.ts"
 import { instantText, type Schedule, type ScheduledTime, type ScheduleTarget, timingOf } from "./Schedule.ts"
@@ -81,7 +83,7 @@ export const makeStarter =
           return { _tag: "Busy" as const, problem: `${previous.kind} ${previous.name}/${previous.id} is still ${before.text}` }
         }
       }
-      yield* begin(declared, request, time, refuse)
+      yield* carryOutStart(declared.workflows, request, time.id, refuse)
       return { _tag: "Started" as const, target }
     }).pipe(
       // Anything but a refusal is worth another attempt.
@@ -139,7 +141,16 @@ const targetOf = (request: StartRequest, time: ScheduledTime): RunTarget => {
   }
 }
 
-const begin = (declared: Declared, request: StartRequest, time: ScheduledTime, refuse: Refuse) =>
+/** Why something could not be started now. Another attempt may succeed. */
+export type StartFailure = NotDeclared | StartError | EnqueueError
+
+/** Starts what a request describes, unless it exists. A command without a key gets the given one. */
+export const carryOutStart = <E>(
+  workflows: Declared["workflows"],
+  request: StartRequest,
+  key: string,
+  refuse: (problem: string) => E,
+): Effect.Effect<void, E | StartFailure, Engine | Commands> =>
   Effect.gen(function* () {
     switch (request._tag) {
       case "Instance": {
@@ -153,21 +164,20 @@ const begin = (declared: Declared, request: StartRequest, time: ScheduledTime, r
       }
       case "Execution": {
         const { workflow, id } = request
-        if (declared.workflows === undefined)
-          return yield* new NotDeclared({ what: `workflow ${workflow._tag}`, nextStep: registerWorkflow })
+        if (workflows === undefined) return yield* new NotDeclared({ what: `workflow ${workflow._tag}`, nextStep: registerWorkflow })
         const payload = yield* decodePayload(workflow.payloadSchema, request.input, refuse)
-        return yield* declared.workflows.execute(workflow as never, { executionId: id, payload: payload as never, discard: true })
+        return yield* workflows.execute(workflow as never, { executionId: id, payload: payload as never, discard: true })
       }
       case "Command":
-        return yield* Effect.catchTag(request.enqueue(request.key ?? time.id), ["InvalidCommand", "InstanceNotFound"], ({ message }) =>
+        return yield* Effect.catchTag(request.enqueue(request.key ?? key), ["InvalidCommand", "InstanceNotFound"], ({ message }) =>
           Effect.fail(refuse(message)),
         )
     }
-  })
+  }) as Effect.Effect<void, E | StartFailure, Engine | Commands>
 
 const registerWorkflow = "register it: openEngine({ workflows }), or workflows in detent.config.ts"
 
-const decodePayload = (schema: Schema.Top, input: unknown, refuse: Refuse) =>
+const decodePayload = <E>(schema: Schema.Top, input: unknown, refuse: (problem: string) => E) =>
   Effect.mapError((schema as unknown as Schema.Codec<unknown>).makeEffect(input as never), (issue) =>
     refuse(`its input does not fit: ${schemaProblem(schema as never, new Schema.SchemaError(issue))}`),
   )

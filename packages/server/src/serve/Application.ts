@@ -10,6 +10,7 @@ import { explainWithFrames } from "@detent/machine/internal"
 import { SystemOff } from "@detent/workspace/errors"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
 import { Systems } from "@detent/workspace/Systems"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as ByteSize from "effect/ByteSize"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -44,6 +45,7 @@ import { sessionHandlers } from "../session/Http.ts"
 import { Gauges } from "../system/Gauges.ts"
 import { systemHandlers } from "../system/Http.ts"
 import { MetricsHistory } from "../system/MetricsHistory.ts"
+import { webhookPath, webhookRoutes } from "../webhooks/Http.ts"
 import { isNestedTooDeeply, mayNest, nestedTooDeeply } from "./Nesting.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
@@ -111,19 +113,25 @@ const loadParts = Effect.gen(function* () {
 })
 
 /** All routes of the server, with their addresses and methods. */
-export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
+export const makeRoutes = Effect.gen(function* () {
+  const { knowledge, uploads } = yield* loadParts
+  const { webhooks = [] } = (yield* Workspace).config ?? {}
   const { document, page, requestTable } = describeParts(knowledge?.api, uploads?.api)
   const parts = Layer.mergeAll(
     HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Layer.merge(Gauges.layer, MetricsHistory.layer))),
     // The knowledge part has its own procedures at the same address.
     knowledge?.routes ?? procedures,
     uploads?.routes ?? Layer.empty,
+    webhookRoutes(webhooks),
   )
   return {
     routes: Layer.mergeAll(parts.pipe(Layer.provide(refusing)), page, openApiRoute(document)),
     addresses: {
       requestTable,
-      methodsAt: makeAllowedMethods(document),
+      methodsAt: makeAllowedMethods(
+        document,
+        webhooks.map(({ name }) => [webhookPath(name), ["POST"]]),
+      ),
       systemOff: makeSystemOff({ knowledge: knowledge === undefined, uploads: uploads === undefined }),
     } satisfies Addresses,
   }
@@ -182,9 +190,9 @@ const otherRoutes: ReadonlyArray<RouteMethods> = [
 
 type RouteMethods = readonly [path: string, methods: ReadonlyArray<string>]
 
-const makeAllowedMethods = ({ paths }: OpenApi.OpenAPISpec): Addresses["methodsAt"] => {
+const makeAllowedMethods = ({ paths }: OpenApi.OpenAPISpec, further: ReadonlyArray<RouteMethods>): Addresses["methodsAt"] => {
   const described = Object.entries(paths).map(([path, item]) => [path, Object.keys(item).map((method) => method.toUpperCase())] as const)
-  const known = [...otherRoutes, ...described].map(([path, methods]) => ({ parts: path.split("/"), methods }))
+  const known = [...otherRoutes, ...further, ...described].map(([path, methods]) => ({ parts: path.split("/"), methods }))
   return (path) => {
     const asked = path.split("/")
     return [...new Set(known.filter(({ parts }) => fits(parts, asked)).flatMap(({ methods }) => methods))].sort()

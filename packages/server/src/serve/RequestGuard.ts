@@ -64,6 +64,7 @@ export class RequestGuard {
     const grant = session ?? this.#grantOf(headers.authorization)
     if (grant === "Expired") return expiredToken
     if (isOfApplication && request.method === "OPTIONS") return undefined
+    if (isWebhook(request)) return this.#options.observes ? onlyLooks : undefined
     if (grant === undefined && !needsNoGrant(traits, request) && !this.#options.isPage(request))
       return headers.authorization === undefined ? noToken : wrongToken
     const abused =
@@ -127,6 +128,9 @@ const needsNoGrant = ({ access }: RequestTraits, { headers }: IncomingMessage): 
   (access === "queue" && /^bearer +[\w-]+\.[\w-]+\.[\w-]+$/i.test(headers.authorization ?? ""))
 
 const changing: ReadonlySet<Access> = new Set(["operator", "queue"])
+
+/** Whether another service delivers something. It has no token: the handler verifies its signature. */
+const isWebhook = ({ method, url = "" }: IncomingMessage): boolean => method === "POST" && pathOf(url).startsWith("/webhooks/")
 
 /** Procedures check the role themselves. */
 const mayChange = ({ access }: RequestTraits): boolean => changing.has(access)

@@ -11,6 +11,7 @@ import * as Schema from "effect/Schema"
 import type { ClusterSettings } from "../ClusterMember.ts"
 import { decodeStrictly } from "../SchemaProblem.ts"
 import { bulkMachine, machinesOfSystem } from "../Systems.ts"
+import type { Webhook } from "../Webhook.ts"
 import type { AnyMachine, Config, ConfigLayer, ConfiguredWorkflow, UploadType, WorkflowEvents, WorkspaceLimits } from "./Settings.ts"
 
 export interface ConfigProblem {
@@ -39,6 +40,8 @@ const isUpload = (value: unknown): boolean =>
 const isSchedule = (value: unknown): boolean => isObject(value) && "start" in value && "definition" in value && "name" in value
 
 const isScheduleTarget = (value: unknown): boolean => isObject(value) && "start" in value && "problemOf" in value && "name" in value
+
+const isWebhook = (value: unknown): boolean => isObject(value) && "verify" in value && "on" in value && "name" in value
 
 const isDuration = (value: unknown): boolean => {
   const duration = Duration.fromInput(value as Duration.Input)
@@ -132,6 +135,7 @@ const Settings = struct({
   limits: optional(Limits),
   schedules: optional(Schema.Array(declared<Schedule>(isSchedule, 'a schedule made with schedule("name", { ... })'))),
   scheduleTargets: optional(Schema.Array(declared<ScheduleTarget>(isScheduleTarget, 'a target made with scheduleTarget("name", { ... })'))),
+  webhooks: optional(Schema.Array(declared<Webhook>(isWebhook, 'a webhook made with webhook("name", { ... })'))),
   cluster: optional(Cluster),
 })
 
@@ -143,7 +147,7 @@ const decodeKnowledge = Effect.map(
 /** The type annotation fails to compile where the type and the schema have different settings. */
 const decode: (value: unknown) => Result.Result<DecodedSettings, string> = decodeStrictly(Settings)
 
-type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers" | "schedules" | "scheduleTargets">> & {
+type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers" | "schedules" | "scheduleTargets" | "webhooks">> & {
   readonly knowledge?: unknown
   readonly uploads?: ReadonlyArray<UploadType>
   readonly limits?: WorkspaceLimits
@@ -183,6 +187,7 @@ const problemOfNames = ({
   workflows = [],
   schedules = [],
   scheduleTargets = [],
+  webhooks = [],
   upcasters = {},
   retention = {},
   knowledge,
@@ -206,6 +211,10 @@ const problemOfNames = ({
     usedTwice(
       "schedules",
       schedules.map(({ name }) => name),
+    ) ??
+    usedTwice(
+      "webhooks",
+      webhooks.map(({ name }) => name),
     ) ??
     usedTwice(
       "scheduleTargets",

@@ -13,6 +13,7 @@ import type { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import type { ClusterSettings } from "../ClusterMember.ts"
 import type { Stores } from "../Database.ts"
 import type { Systems } from "../Systems.ts"
+import type { Webhook } from "../Webhook.ts"
 
 /** A machine that needs the services `R` for its work. */
 export type AnyMachine<R> = Machine.Definition<unknown, unknown, never, R>
@@ -96,6 +97,8 @@ interface PlainSettings {
   readonly schedules?: ReadonlyArray<Schedule>
   /** What schedules may start that are created over the API, made with `scheduleTarget`. */
   readonly scheduleTargets?: ReadonlyArray<ScheduleTarget>
+  /** What is received from other services at `/webhooks/NAME`, made with `webhook`. */
+  readonly webhooks?: ReadonlyArray<Webhook>
   /** Makes `serve`, `worker` and `dev` nodes of a cluster. Needs PostgreSQL. */
   readonly cluster?: ClusterSettings
 }
