@@ -34,12 +34,16 @@ export const failedTag = "(failed)"
 
 export interface ProcessedEvent {
   readonly _tag: typeof processedTag
+  /** The name of the transition, which histories show. */
+  readonly label: string
   readonly run: number
   readonly entity: object
 }
 
 export interface FailedEvent {
   readonly _tag: typeof failedTag
+  /** The name of the transition, and that it failed. */
+  readonly label: string
   readonly run: number
   /** Empty where the machine could not accept the result of the processors. */
   readonly processor: string
@@ -58,9 +62,14 @@ export const triggerFields = (entity: EntityStruct): Schema.Struct.Fields => ({
   argument: Schema.optionalKey(Schema.Json),
 })
 
-export const processedFields = (entity: EntityStruct): Schema.Struct.Fields => ({ run: Schema.Int, entity })
+export const processedFields = (entity: EntityStruct): Schema.Struct.Fields => ({
+  label: Schema.String,
+  run: Schema.Int,
+  entity,
+})
 
 export const failedFields: Schema.Struct.Fields = {
+  label: Schema.String,
   run: Schema.Int,
   processor: Schema.String,
   message: Schema.String,

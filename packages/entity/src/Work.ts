@@ -46,7 +46,8 @@ export const work =
     if (pending === undefined) return Effect.void
     const transition = pendingTransition(plan.states.get(_tag), pending)
     // The definition has changed since: the machine records that and continues with the new definition.
-    if (transition === undefined) return report(context, { _tag: processedTag, run: pending.run, entity: context.state.entity })
+    if (transition === undefined)
+      return report(context, { _tag: processedTag, label: pending.transition, run: pending.run, entity: context.state.entity })
     return runAll({ plan, check, context, pending, transition })
   }
 
@@ -59,7 +60,7 @@ const runAll = (run: Run): Effect.Effect<void, unknown, unknown> =>
       if (processed === undefined) return
       draft = processed
     }
-    yield* report(context, { _tag: processedTag, run: pending.run, entity: draft })
+    yield* report(context, { _tag: processedTag, label: transition.name, run: pending.run, entity: draft })
   })
 
 /** Runs one processor with the retries of its policy. Returns undefined if it failed permanently; the machine has recorded the failure. */
@@ -77,6 +78,7 @@ const runStep = (run: Run, position: number, step: Step, draft: object): Effect.
       const last = attempt >= limit
       yield* report(context, {
         _tag: failedTag,
+        label: `${run.transition.name} failed`,
         run: pending.run,
         processor: step.name,
         message,
@@ -128,7 +130,8 @@ const report = ({ self }: WorkContext, event: ProcessedEvent | FailedEvent): Eff
 
 const giveUp = (self: WorkContext["self"], event: ProcessedEvent | FailedEvent, error: Error): Effect.Effect<void, unknown> => {
   if (event._tag === failedTag) return Effect.fail(error)
-  return self.send({ _tag: failedTag, run: event.run, processor: "", message: failureMessage(error), attempts: 1, last: true })
+  const label = `${event.label} failed`
+  return self.send({ _tag: failedTag, label, run: event.run, processor: "", message: failureMessage(error), attempts: 1, last: true })
 }
 
 /** The delay after a failed attempt, counted from 1, before the next attempt. */

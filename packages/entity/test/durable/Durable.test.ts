@@ -4,6 +4,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Engine } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
+import { traceOfHistory } from "@detent/machine"
+import { Mermaid } from "@detent/machine/diagram"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -101,10 +103,14 @@ describe("on the durable engine", () => {
           expect(yield* refund.awaitFinal).toMatchObject({ _tag: "paid", entity: { amount: 500, log: ['"by ada"', "book"] } })
           expect(world.calls).toEqual(["book refund/r-1/1/0/book 1"])
           const history = yield* Stream.runCollect(refund.history)
-          expect(history.map(({ event, from, state }) => [event._tag, from._tag, state._tag])).toEqual([
+          expect(history.map(({ event, from, state }) => ["label" in event ? event.label : event._tag, from._tag, state._tag])).toEqual([
             ["grant", "asked", "granted"],
-            ["(processed)", "granted", "paid"],
+            ["pay", "granted", "paid"],
           ])
+          const known = { id: "r-1", state: yield* refund.state, startedAt: 0, status: "done" } as const
+          const drawn = Mermaid.sequence(traceOfHistory(Refund.machine, known, history))
+          expect(drawn).toContain("m-->>m: pay")
+          expect(drawn).not.toMatch(/processed|◷/)
         }),
       )
     }),

@@ -3,7 +3,7 @@
  * tags and shown fields only; sensitive fields are hidden when it is made.
  */
 import type { Taken } from "../decision/Decision.ts"
-import { eventLabel } from "../decision/Timeout.ts"
+import { eventLabel, ownLabel } from "../decision/Timeout.ts"
 import type { Definition } from "../define/Definition.ts"
 import { compiledOf } from "../Machine.ts"
 import { redact } from "../schema/Sensitive.ts"
@@ -16,6 +16,8 @@ export interface TraceStep {
   readonly at: number
   /** The event's tag, or `(name)` for the timeout of that name. */
   readonly event: string
+  /** What an event that the work of the machine sent is called. */
+  readonly label?: string
   /** The event's fields, without the sensitive ones' values. */
   readonly fields: { readonly [name: string]: unknown }
   readonly from: string
@@ -110,12 +112,14 @@ const activeIn = (machine: AnyMachine, state: Tagged): Pick<Trace, "active"> => 
 
 const stepOf = (machine: AnyMachine, { sequence, at, event, from, state, ...step }: JournaledStep): TraceStep => {
   const { event: events, activeStates } = compiledOf(machine).declarations
+  const label = ownLabel(event)
   // Undeclared events are timeouts: their only field is the name, which is the label already.
   const variant = events.$variants.get(event._tag)
   return {
     sequence,
     at,
     event: eventLabel(event),
+    ...(label === undefined ? {} : { label }),
     fields: variant === undefined ? {} : redact(variant.fields, event),
     from: from._tag,
     to: state._tag,

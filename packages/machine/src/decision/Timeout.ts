@@ -22,6 +22,10 @@ export const isOwnEvent = (tag: string): boolean => tag.startsWith("(")
 /** The name of an event in errors, traces and diagrams. */
 export const eventLabel = (event: { readonly _tag: string }): string => (isTimeoutEvent(event) ? `(${describe(event.name)})` : event._tag)
 
+/** What histories and diagrams call an event of the machine's own; undefined for timeouts and events of users. */
+export const ownLabel = (event: { readonly _tag: string }): string | undefined =>
+  isOwnEvent(event._tag) && "label" in event && typeof event.label === "string" ? event.label : undefined
+
 /** The last millisecond of the year 9999: every store and every date format can hold it. No timer is due later. */
 export const latestDue = 253_402_300_799_999
 

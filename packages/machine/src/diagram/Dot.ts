@@ -138,7 +138,7 @@ export const timeline = (trace: Trace): string => {
     return [
       `step${index + 1}${timelineBox(states, step, index === trace.steps.length - 1)}`,
       `step${index} -> step${index + 1}${attributes({
-        label: `"${Escape.dot(Escape.cut(step.event))}\\n${waited}"`,
+        label: `"${Escape.dot(Escape.cut(step.label ?? step.event))}\\n${waited}"`,
         style: isTimeout(step) ? "dashed" : undefined,
       })}`,
     ]

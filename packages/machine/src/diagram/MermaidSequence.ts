@@ -31,7 +31,7 @@ export const sequence = (trace: Trace, options: SequenceOptions = {}): string =>
 const label = (text: string): string => Escape.mermaid(Escape.cut(text))
 
 const stepLines = (step: TraceStep, commands: Array<CommandRecord>, fields: boolean): ReadonlyArray<string> => [
-  isTimeout(step) ? `m-->>m: ◷ ${label(step.event)}` : `e->>m: ${label(step.event)}${fields ? fieldsOf(step) : ""}`,
+  causeLine(step, fields),
   ...(step.outcome === "Stay"
     ? [`Note over m: ${label(step.from)} / stay`]
     : step.outcome === "Goto" || step.through.length > 0
@@ -45,6 +45,12 @@ const stepLines = (step: TraceStep, commands: Array<CommandRecord>, fields: bool
     return [`m-)c: ⚙ ${label(request)}`, ...(command === undefined ? [] : [outcomeLine(command)])]
   }),
 ]
+
+/** An event from outside, a timer, or an event that the work of the machine sent. */
+const causeLine = (step: TraceStep, fields: boolean): string => {
+  if (step.label !== undefined) return `m-->>m: ${label(step.label)}`
+  return isTimeout(step) ? `m-->>m: ◷ ${label(step.event)}` : `e->>m: ${label(step.event)}${fields ? fieldsOf(step) : ""}`
+}
 
 const outcomeLine = (command: CommandRecord): string => {
   const attempts = command.attempts > 1 ? ` after ${command.attempts} attempts` : ""

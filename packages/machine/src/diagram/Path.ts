@@ -84,7 +84,7 @@ const eventOf = (transition: TransitionBlueprint): string | undefined => {
 }
 
 /** Whether the step was a timeout rather than an event. */
-export const isTimeout = (step: TraceStep): boolean => step.event.startsWith("(") && step.event.endsWith(")")
+export const isTimeout = (step: TraceStep): boolean => step.label === undefined && step.event.startsWith("(") && step.event.endsWith(")")
 
 const isSameTarget = (taken: TargetBlueprint, drawn: TargetBlueprint): boolean => {
   if (taken._tag === "State" && drawn._tag === "State")

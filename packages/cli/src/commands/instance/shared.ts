@@ -10,9 +10,11 @@ import type { RunningServer } from "../../workspace/Server.ts"
 export const statusText = ({ status, outcome }: { readonly status: string; readonly outcome?: "failure" }): string =>
   outcome === "failure" ? "failed" : status
 
-/** The name of an event; for a timeout, the name of its timer. */
-export const eventText = (event: { readonly _tag: string; readonly name?: unknown }): string =>
-  event._tag === "@timeout" ? `(${String(event.name)})` : event._tag
+/** The name of an event: of its timer for a timeout, and of its label where the machine sent it to itself. */
+export const eventText = (event: { readonly _tag: string; readonly name?: unknown; readonly label?: unknown }): string => {
+  if (event._tag === "@timeout") return `(${String(event.name)})`
+  return event._tag.startsWith("(") && typeof event.label === "string" ? event.label : event._tag
+}
 
 export const statusLooks = (text: string, status: string, style: Style): string => {
   if (status === "held" || status === "failed") return style.red(text)

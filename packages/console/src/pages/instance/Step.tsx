@@ -128,9 +128,11 @@ const causeText = (cause: HistoryEntry["cause"]): string => {
   }
 }
 
-/** A timer's event carries the timer's name. */
-export const eventName = (event: HistoryEntry["event"]): string =>
-  event._tag === "@timeout" ? `timer ${String(event["name"])}` : event._tag
+/** A timer's event carries the timer's name, and one that the machine sent to itself may carry a label. */
+export const eventName = (event: HistoryEntry["event"]): string => {
+  if (event._tag === "@timeout") return `timer ${String(event["name"])}`
+  return event._tag.startsWith("(") && typeof event["label"] === "string" ? event["label"] : event._tag
+}
 
 const Requested = ({ entry, commands }: { readonly entry: HistoryEntry | undefined; readonly commands: ReadonlyArray<Command> }) => {
   const rest = (entry?.requests ?? []).filter((slot) => commands.every((command) => command.slot !== slot))
