@@ -14,7 +14,7 @@
  * console.log(formatCheck(report))
  * ```
  *
- * Only decisions are made; no effect runs. `spawn`, `task` and `background` do not run: what they send is among the events.
+ * Only decisions are made; no effect runs. `spawn`, `task` and `background` do not run: `work` says what they send.
  */
 
 import type { EventOf, StateOf } from "../../src/contract/MachineType.ts"
@@ -51,6 +51,8 @@ export interface CheckOptions<M> {
   readonly senders?: ReadonlyArray<ReadonlyArray<EventOf<M>>>
   /** Tags of events that arrive sooner or later where a state waits for them. `alwaysEventually` and `leadsTo` rely on them. */
   readonly awaited?: ReadonlyArray<EventTag<M>>
+  /** The events that the work of a state may send: its `spawn` or `task`. One of them comes sooner or later, as long as the state lasts. */
+  readonly work?: (state: StateOf<M>) => ReadonlyArray<EventOf<M>>
   /** Results of effect slots. Default: some values of the schemas, and that the command is given up. */
   readonly results?: { readonly [slot: string]: ReadonlyArray<EffectResult> }
   /** Answers of guard slots. Those that are neither given nor built are answered in both ways. */
@@ -91,6 +93,7 @@ const run = <M extends AnyMachine>(machine: M, options: CheckOptions<M>): CheckR
     faults: { ...allFaults, ...options.faults },
     senders: options.senders as ReadonlyArray<ReadonlyArray<Tagged>> | undefined,
     awaited: new Set(options.awaited ?? []),
+    work: options.work as ((state: Tagged) => ReadonlyArray<Tagged>) | undefined,
     results: resultsFor(compiled, options.results),
   })
   const properties = Object.entries(options.properties) as ReadonlyArray<readonly [string, Property<unknown>]>
@@ -216,13 +219,24 @@ const domainFor = (machine: AnyMachine, compiled: Compiled, given: ReadonlyArray
   return { events: [...events, ...all.events], notes: all.notes }
 }
 
-const resultsFor = (compiled: Compiled, given: CheckOptions<unknown>["results"]) =>
-  new Map(
-    Object.entries(compiled.declarations.effectSlots).map(([slot, declared]) => {
-      const results = given?.[slot] ?? [...resultsOf(declared, slot), givenUp(slot)]
-      return [slot, results] as const
-    }),
-  )
+/** The results of a slot, made when it is first requested: slots that only work calls are never asked for. */
+const resultsFor = (compiled: Compiled, given: CheckOptions<unknown>["results"]) => {
+  const made = new Map<string, ReadonlyArray<EffectResult>>()
+  return (slot: string): ReadonlyArray<EffectResult> => {
+    const results = given?.[slot] ?? made.get(slot) ?? generated(compiled, slot)
+    made.set(slot, results)
+    return results
+  }
+}
+
+const generated = ({ name, declarations }: Compiled, slot: string): ReadonlyArray<EffectResult> => {
+  try {
+    return [...resultsOf(declarations.effectSlots[slot], slot), givenUp(slot)]
+  } catch (cause) {
+    const problem = `no results of ${slot} can be made from its schemas: ${describe(cause)}`
+    throw new DefinitionError({ machine: name, problem, nextStep: `pass { results: { ${slot}: [{ value: ... }] } }` })
+  }
+}
 
 const startsFor = <M extends AnyMachine>(
   machine: M,

@@ -48,7 +48,8 @@ const actionText = (decisions: Decisions, action: Action): string => {
   const event = (number: number) => textOf(events, decisions.events.value(number))
   switch (action.kind) {
     case "event":
-      return action.sender === undefined ? event(action.event) : `sender ${action.sender + 1} sends ${event(action.event)}`
+      if (action.sender === undefined) return event(action.event)
+      return `${action.sender === "work" ? "the work" : `sender ${action.sender + 1}`} sends ${event(action.event)}`
     case "raised":
       return `${event(action.event)}, which the machine sent itself`
     case "released":

@@ -50,7 +50,7 @@ export interface Configuration {
 
 /** What happens between two situations. */
 export type Action =
-  | { readonly kind: "event"; readonly event: number; readonly sender: number | undefined }
+  | { readonly kind: "event"; readonly event: number; readonly sender: number | "work" | undefined }
   | { readonly kind: "raised" | "released"; readonly event: number }
   | { readonly kind: "timer"; readonly timer: number; readonly event: Tagged }
   | { readonly kind: "result"; readonly command: number; readonly result: EffectResult; readonly event: Tagged | undefined }
@@ -80,7 +80,8 @@ export interface WorldOptions {
   readonly faults: Faults
   readonly senders: ReadonlyArray<ReadonlyArray<Tagged>> | undefined
   readonly awaited: ReadonlySet<string>
-  readonly results: ReadonlyMap<string, ReadonlyArray<EffectResult>>
+  readonly work: ((state: Tagged) => ReadonlyArray<Tagged>) | undefined
+  readonly results: (slot: string) => ReadonlyArray<EffectResult>
 }
 
 export class World {
@@ -129,6 +130,7 @@ export class World {
       const waits = from.commands.length > 0
       if (from.ended !== "running" || (waits && !this.#options.faults.crashes)) return steps
       if (!waits || this.#options.faults.timerRaces) this.#timers(steps, from)
+      this.#work(steps, from)
       this.#sends(steps, from)
     }
     return steps
@@ -164,7 +166,7 @@ export class World {
       }
       // A handler that fails with a declared error says that its effect has not taken place.
       const isPossible = (result: EffectResult) => !isDone || "value" in result || result.failure instanceof CommandFailed
-      const possible = (this.#options.results.get(command.slot) ?? nothing).filter(isPossible)
+      const possible = this.#options.results(command.slot).filter(isPossible)
       for (const result of possible) {
         const took = "value" in result && !isDone
         const rest = took ? this.#count({ ...from, commands: others }, command.slot) : { ...from, commands: others }
@@ -217,6 +219,17 @@ export class World {
       const number = delayed ?? this.decisions.events.number(event)
       const rest = { ...from, timers: from.timers.filter((other) => other !== armed) }
       this.#deliver(steps, rest, number, { kind: "timer", timer: armed.timer, event }, timerFairness(name))
+    }
+  }
+
+  /** The work of a state sends one of its events sooner or later. */
+  #work(steps: Array<Step>, from: Configuration) {
+    const { work } = this.#options
+    if (work === undefined) return
+    const state = this.decisions.states.value(from.state)
+    for (const sent of work(state)) {
+      const event = this.decisions.events.number(sent)
+      this.#deliver(steps, from, event, { kind: "event", event, sender: "work" }, `the work of ${state._tag}`)
     }
   }
 

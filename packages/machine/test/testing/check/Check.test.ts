@@ -172,6 +172,14 @@ describe("a check", () => {
     expect(awaited.properties.at(-1)?.verdict).toBe("holds")
   })
 
+  it("lets the work of a state send its events, sooner or later", () => {
+    const properties = { ends: alwaysEventually<typeof S.Type>(({ status }) => status === "final") }
+    const starts = [S.Charging({ total: 1 })]
+    expect(check(Order, { events: [], starts, properties }).properties.at(-1)?.verdict).toBe("violated")
+    const work = (state: typeof S.Type) => (state._tag === "Charging" ? [E.Charged(), E.Failed()] : [])
+    expect(check(Order, { events: [], starts, work, properties }).properties.at(-1)?.verdict).toBe("holds")
+  })
+
   it("refuses what the machine does not have, with what it has", () => {
     const properties = {}
     expect(() => check(Order, { properties, events: ["Nope" as "Pay"] })).toThrow(/Nope is no event of it; its events are Pay, Cancel/)
