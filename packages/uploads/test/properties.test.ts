@@ -58,7 +58,7 @@ const workIn = (state: State) => {
       ? { _tag: "(processed)", run, entity: steady(exit.value) }
       : { _tag: "(failed)", run, processor: name, message: "it failed", attempts: 1, last: true }
   })
-  return sent as ReadonlyArray<never>
+  return sent as unknown as ReadonlyArray<never>
 }
 
 /** Without the times of the clock, which make equal situations different. */

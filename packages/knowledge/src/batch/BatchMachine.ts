@@ -73,6 +73,9 @@ export type Counted = typeof Counted.Type
 /** A larger budget or another address, for the new attempt. */
 const changes = { selection: Schema.optionalKey(ExtractorSelection) }
 
+/** The attempt whose stage has ended. Refused when the batch is in a later one: the stage has read the documents of its own attempt. */
+const ofAttempt = { attempt: Count }
+
 /** The events a batch receives. */
 export const E = Event({
   StartExtraction: {},
@@ -81,12 +84,12 @@ export const E = Event({
   /** Documents that failed are tried once more. */
   DocumentsRetried: { failuresSince: Schema.Int },
   /** Sent by the process that finished all documents. Another process that is behind may have sent lower counts just before. */
-  ExtractionComplete: { ...Extracted.fields, attempt: Schema.optionalKey(Count) },
-  ResolutionComplete: Resolved.fields,
-  ValidationComplete: Validated.fields,
-  IngestionComplete: Ingested.fields,
+  ExtractionComplete: { ...Extracted.fields, ...ofAttempt },
+  ResolutionComplete: { ...Resolved.fields, ...ofAttempt },
+  ValidationComplete: { ...Validated.fields, ...ofAttempt },
+  IngestionComplete: { ...Ingested.fields, ...ofAttempt },
   /** Another batch has published since this one was resolved: this one is resolved again, against the current version. */
-  GraphMoved: { version: ContentHash },
+  GraphMoved: { version: ContentHash, ...ofAttempt },
   Cancel: {},
   /** Restarts a failed or partially completed batch, as often as its configuration allows. */
   Retry: { ...changes, documents: Schema.optionalKey(Schema.Array(DocumentId)) },
@@ -127,6 +130,9 @@ export const isPassedBy = ({ _tag }: { readonly _tag: string }): boolean => refu
 const refusals: ReadonlySet<string> = new Set(["InvalidTransition", "TransitionRefused", "MachineStopped"] satisfies ReadonlyArray<
   SendError["_tag"]
 >)
+
+const outdated = (state: Dispatched, attempt: number) =>
+  refuse(`stage ${stageOf(state)} of attempt ${attempt} has ended; the batch is in attempt ${state.attempt}`)
 
 /** Runs a stage and sends its result. With another `dispatch` than `process`, tasks or activities do the work and report the result. */
 const staged = <A>(
@@ -178,8 +184,8 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1, updatedAt: at }),
   )
   .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, event, at }) => {
-    const { _tag, attempt = state.attempt, documentsUnchanged = 0, documentsSetAside = 0, reviewCount = 0, ...counts } = event
-    if (attempt !== state.attempt) return refuse(`the extraction of attempt ${attempt} has ended; the batch is in attempt ${state.attempt}`)
+    const { _tag, attempt, documentsUnchanged = 0, documentsSetAside = 0, reviewCount = 0, ...counts } = event
+    if (attempt !== state.attempt) return outdated(state, attempt)
     const counted = { ...counts, documentsUnchanged, documentsSetAside, reviewCount, updatedAt: at }
     if (event.documentsCompleted > 0) return S.Resolving.derive(state, counted)
     const message =
@@ -189,8 +195,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     const error = { code: "AllDocumentsFailed", message }
     return S.Failed.derive(state, { ...counted, ...failedIn("extracting"), failedAt: at, error })
   })
-  .on(S.Resolving, E.ResolutionComplete, S.Validating, ({ state, event, at }) =>
-    S.Validating.derive(state, {
+  .on(S.Resolving, E.ResolutionComplete, S.Validating, ({ state, event, at }) => {
+    if (event.attempt !== state.attempt) return outdated(state, event.attempt)
+    return S.Validating.derive(state, {
       updatedAt: at,
       validationStartedAt: at,
       resolvedGraph: event.graph,
@@ -199,10 +206,11 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       ...(event.documents === undefined ? {} : { documents: event.documents }),
       ...(event.against === undefined ? {} : { resolvedAgainst: event.against }),
       ...(event.reviewCount === undefined ? {} : { reviewCount: event.reviewCount }),
-    }),
-  )
-  .on(S.Validating, E.ValidationComplete, S.Ingesting, ({ state, event, at }) =>
-    S.Ingesting.derive(state, {
+    })
+  })
+  .on(S.Validating, E.ValidationComplete, S.Ingesting, ({ state, event, at }) => {
+    if (event.attempt !== state.attempt) return outdated(state, event.attempt)
+    return S.Ingesting.derive(state, {
       updatedAt: at,
       validatedGraph: event.graph,
       triplesTotal: event.graph.triples,
@@ -212,12 +220,15 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       ...(event.held === undefined ? {} : { held: event.held }),
       ...(event.documents === undefined ? {} : { documents: event.documents }),
       reportUri: event.reportUri,
-    }),
-  )
-  .on(S.Ingesting, E.GraphMoved, S.Resolving, ({ state, at }) =>
-    S.Resolving.derive(state, { resolvedAgain: (state.resolvedAgain ?? 0) + 1, updatedAt: at }),
+    })
+  })
+  .on(S.Ingesting, E.GraphMoved, S.Resolving, ({ state, event, at }) =>
+    event.attempt === state.attempt
+      ? S.Resolving.derive(state, { resolvedAgain: (state.resolvedAgain ?? 0) + 1, updatedAt: at })
+      : outdated(state, event.attempt),
   )
   .on(S.Ingesting, E.IngestionComplete, [S.Completed, S.PartiallyCompleted], ({ state, event, at }) => {
+    if (event.attempt !== state.attempt) return outdated(state, event.attempt)
     const outcome = {
       canonicalVersion: event.canonicalVersion,
       canonicalGraphUri: event.canonicalGraphUri,
@@ -270,21 +281,29 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   .spawn(
     S.Extracting,
     ({ state, effects, self }) =>
-      staged(state, self.send, effects.dispatchStage, effects.processDocuments({ state }), E.ExtractionComplete),
+      staged(state, self.send, effects.dispatchStage, effects.processDocuments({ state }), (value) =>
+        E.ExtractionComplete({ ...value, attempt: state.attempt }),
+      ),
     {
       runs: ["processDocuments", "dispatchStage"],
     },
   )
   .spawn(
     S.Resolving,
-    ({ state, effects, self }) => staged(state, self.send, effects.dispatchStage, effects.runResolution({ state }), E.ResolutionComplete),
+    ({ state, effects, self }) =>
+      staged(state, self.send, effects.dispatchStage, effects.runResolution({ state }), (value) =>
+        E.ResolutionComplete({ ...value, attempt: state.attempt }),
+      ),
     {
       runs: ["runResolution", "dispatchStage"],
     },
   )
   .spawn(
     S.Validating,
-    ({ state, effects, self }) => staged(state, self.send, effects.dispatchStage, effects.runValidation({ state }), E.ValidationComplete),
+    ({ state, effects, self }) =>
+      staged(state, self.send, effects.dispatchStage, effects.runValidation({ state }), (value) =>
+        E.ValidationComplete({ ...value, attempt: state.attempt }),
+      ),
     {
       runs: ["runValidation", "dispatchStage"],
     },
@@ -293,7 +312,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Ingesting,
     ({ state, effects, self }) =>
       staged(state, self.send, effects.dispatchStage, effects.runIngestion({ state }), (done) =>
-        "movedTo" in done ? E.GraphMoved({ version: done.movedTo }) : E.IngestionComplete(done),
+        "movedTo" in done
+          ? E.GraphMoved({ version: done.movedTo, attempt: state.attempt })
+          : E.IngestionComplete({ ...done, attempt: state.attempt }),
       ),
     { runs: ["runIngestion", "dispatchStage"] },
   )

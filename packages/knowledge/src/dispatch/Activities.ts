@@ -349,7 +349,7 @@ const resolution = (folder: StorageFolder) => (input: typeof ResolutionInput.Typ
       given === undefined
         ? resolveEntities(folder, state)
         : resolveEntities(folder, state, yield* givenGraphs(yield* extractedGraphs(folder, stage, given)))
-    const { value, durationMs } = yield* reported(stage, "Resolving", work, E.ResolutionComplete)
+    const { value, durationMs } = yield* reported(stage, "Resolving", work, (done, attempt) => E.ResolutionComplete({ ...done, attempt }))
     return { resolvedUri: value.graph.uri, entitiesTotal: value.entitiesTotal, clustersFormed: value.clustersFormed, durationMs }
   })
 
@@ -361,7 +361,9 @@ const validation = (folder: StorageFolder) => (input: typeof ValidationInput.Typ
     if (stage.batch?._tag !== "Validating") yield* checkLines(folder, "validation", input.batchId, input.resolvedUri)
     const resolvedGraph = yield* graphAt(input.resolvedUri)
     const state = { entitiesTotal: 0, clustersFormed: 0, ...stage.request, _tag: "Validating", resolvedGraph } as const
-    const { value, durationMs } = yield* reported(stage, "Validating", validateGraph(folder, state, input.shaclUri), E.ValidationComplete)
+    const { value, durationMs } = yield* reported(stage, "Validating", validateGraph(folder, state, input.shaclUri), (done, attempt) =>
+      E.ValidationComplete({ ...done, attempt }),
+    )
     return { validatedUri: value.graph.uri, conforms: value.violations === 0, violations: value.violations, durationMs }
   })
 
@@ -408,8 +410,8 @@ const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type)
       _tag: "Ingesting",
       validatedGraph,
     } as const
-    const { value, isTaken, durationMs } = yield* reported(stage, "Ingesting", addToGraph(folder, state), (done) =>
-      "movedTo" in done ? E.GraphMoved({ version: done.movedTo }) : E.IngestionComplete(done),
+    const { value, isTaken, durationMs } = yield* reported(stage, "Ingesting", addToGraph(folder, state), (done, attempt) =>
+      "movedTo" in done ? E.GraphMoved({ version: done.movedTo, attempt }) : E.IngestionComplete({ ...done, attempt }),
     )
     if ("movedTo" in value) return yield* movedOn(input.batchId)
     if (!isTaken && stage.batch?._tag === "Ingesting") yield* takeBackLate(folder, stage.batch)

@@ -124,7 +124,7 @@ export const reported = <A, Failure, R>(
   { request: { attempt, resolvedAgain = 0 }, report }: StageRequest,
   stage: Exclude<Stage, "Extracting">,
   work: Effect.Effect<A, Failure, R>,
-  eventOf: (value: A) => typeof E.Type,
+  eventOf: (value: A, attempt: number) => typeof E.Type,
 ) =>
   Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
@@ -137,7 +137,7 @@ export const reported = <A, Failure, R>(
         : Effect.void,
     )
     // A repeated activity sends the same event id, which the batch takes once. A batch that is resolved again expects a new id.
-    const isTaken = yield* report(eventOf(value), `${attempt}/${stage}/${resolvedAgain}`)
+    const isTaken = yield* report(eventOf(value, attempt), `${attempt}/${stage}/${resolvedAgain}`)
     return { value, isTaken, durationMs: Math.round((yield* Clock.currentTimeMillis) - startedAt) }
   })
 

@@ -180,7 +180,7 @@ describe("the report of an extraction", () => {
 })
 
 describe("a batch that another process has moved on", () => {
-  const counted = E.ExtractionComplete({ documentsCompleted: 2, documentsFailed: 1, entityCount: 4, relationCount: 2 })
+  const counted = E.ExtractionComplete({ documentsCompleted: 2, documentsFailed: 1, entityCount: 4, relationCount: 2, attempt: 0 })
   const fault = { code: "Late", message: "the stage was over" }
   const graph = { uri: FileUri.make("file:///data/merged.nt"), hash: ContentHash.make("0123456789abcdef"), triples: 1 }
 
@@ -189,7 +189,7 @@ describe("a batch that another process has moved on", () => {
       E.StartExtraction(),
       counted,
       E.Fail({ stage: "extracting", attempt: 0, error: fault }),
-      E.ResolutionComplete({ graph, entitiesTotal: 4, clustersFormed: 4 }),
+      E.ResolutionComplete({ graph, entitiesTotal: 4, clustersFormed: 4, attempt: 0 }),
     ])
     expect(path).toEqual(["Pending", "Extracting", "Resolving", "Validating"])
     expect(refusals.map(({ error }) => error._tag)).toEqual(["TransitionRefused"])

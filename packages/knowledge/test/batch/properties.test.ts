@@ -8,7 +8,8 @@ import type { BatchId, Namespace, OntologyVersion } from "../../src/storage/Iden
 
 const uri = "file:///batch" as StorageUri
 const hash = ContentHash.make("0".repeat(16))
-const graph = { uri, hash, triples: 3 }
+/** The graph that a stage of an attempt wrote. */
+const graphOf = (attempt: number) => ({ uri: `file:///batch/${attempt}` as StorageUri, hash, triples: 3 })
 
 const start = S.Pending({
   batchId: "batch-000000000001" as BatchId,
@@ -31,6 +32,13 @@ const counted = (documentsCompleted: number) => ({
 
 const error = { code: "StageFailed", message: "the disk is full" }
 
+const resolution = (attempt: number) =>
+  E.ResolutionComplete({ graph: graphOf(attempt), entitiesTotal: 2, clustersFormed: 1, against: null, attempt })
+const validation = (attempt: number) =>
+  E.ValidationComplete({ graph: graphOf(attempt), violations: 0, quarantined: 0, reportUri: uri, attempt })
+const ingestion = (attempt: number) => E.IngestionComplete({ canonicalVersion: hash, canonicalGraphUri: graphOf(attempt).uri, attempt })
+const moved = (attempt: number) => E.GraphMoved({ version: hash, attempt })
+
 /** What the work of a state sends: the results of its stage, or that it cannot finish. */
 const work = (state: BatchState): ReadonlyArray<typeof E.Type> => {
   if (state._tag === "Pending") return [E.StartExtraction()]
@@ -42,15 +50,11 @@ const work = (state: BatchState): ReadonlyArray<typeof E.Type> => {
     case "Extracting":
       return [...fail, ...[0, 1, 2].map((completed) => E.ExtractionComplete({ ...counted(completed), attempt: state.attempt }))]
     case "Resolving":
-      return [...fail, E.ResolutionComplete({ graph, entitiesTotal: 2, clustersFormed: 1, against: null })]
+      return [...fail, resolution(state.attempt)]
     case "Validating":
-      return [...fail, E.ValidationComplete({ graph, violations: 0, quarantined: 0, reportUri: uri })]
+      return [...fail, validation(state.attempt)]
     case "Ingesting":
-      return [
-        ...fail,
-        E.IngestionComplete({ canonicalVersion: hash, canonicalGraphUri: uri }),
-        ...((state.resolvedAgain ?? 0) < 2 ? [E.GraphMoved({ version: hash })] : []),
-      ]
+      return [...fail, ingestion(state.attempt), ...((state.resolvedAgain ?? 0) < 2 ? [moved(state.attempt)] : [])]
     default:
       return []
   }
@@ -60,6 +64,10 @@ const work = (state: BatchState): ReadonlyArray<typeof E.Type> => {
 const late = [
   E.ExtractionComplete({ ...counted(2), attempt: 0 }),
   E.Fail({ stage: "extracting", attempt: 0, error }),
+  resolution(0),
+  validation(0),
+  moved(0),
+  ingestion(0),
   E.Fail({ stage: "ingesting", attempt: 0, error }),
 ]
 
@@ -83,6 +91,12 @@ const checked = (options: Partial<CheckOptions<typeof BatchMachine>>) =>
           state._tag === "Failed" && state.failedInStage === "ingesting" && pending.length === 0 && executed["takeBackFacts"] === 0,
       ),
       "a batch is retried as often as its configuration allows": never(({ state }) => state.retryCount > state.config.maxRetries),
+      "the graphs of a batch are those of its attempt": never(
+        ({ state }) =>
+          ("resolvedGraph" in state && state.resolvedGraph.uri !== graphOf(state.attempt).uri) ||
+          ("validatedGraph" in state && state.validatedGraph.uri !== graphOf(state.attempt).uri) ||
+          ("canonicalGraphUri" in state && state.canonicalGraphUri !== graphOf(state.attempt).uri),
+      ),
       "an active batch ends": leadsTo(
         ({ state }) => !isEnded(state),
         ({ state }) => isEnded(state),
