@@ -16,7 +16,7 @@ const inspected = {
   fileModifiedAt: 1,
   fileMd5Hash: "0",
   contentType: "application/json",
-  contentEncoding: "identity",
+  table: { format: "json", compression: "none", encoding: "utf-8" },
 } as const
 
 /** The work on a file of two items, of which some are stored; `undefined` fails. */
@@ -24,7 +24,7 @@ const workOn = (stored: number | undefined): BatchWork => {
   const counts = stored === undefined ? Effect.fail(new Error("the disk is full")) : Effect.succeed({ stored, failed: 2 - stored })
   return {
     inspect: () => Effect.as(counts, inspected),
-    validate: () => Effect.as(counts, { ...inspected, layout: "array", totalItemsInFile: 2, invalidItemsInFile: 0 } as const),
+    validate: () => Effect.as(counts, { ...inspected, totalItemsInFile: 2, invalidItemsInFile: 0 } as const),
     extract: () => counts,
     // A retry leaves what is stored.
     retryFailed: (batch) => Effect.map(counts, (all) => (all.stored < batch.itemsProcessed ? { stored: 1, failed: 1 } : all)),
