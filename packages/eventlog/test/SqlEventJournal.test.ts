@@ -398,6 +398,7 @@ const countingFlushes = ({ isPostgres, journals }: Database, sql: SqlClient) =>
   })
 
 /** A row as a wrong edit by hand leaves it. */
+/** In one transaction: a reader must not see the position before the row, as no writer shows it. */
 const damage = ({ isPostgres, events, journals }: Database, sql: SqlClient) =>
   Effect.gen(function* () {
     if (isPostgres) yield* sql.unsafe(`alter table ${events} alter column payload drop not null`)
@@ -407,4 +408,4 @@ const damage = ({ isPostgres, events, journals }: Database, sql: SqlClient) =>
     yield* sql.unsafe(
       `insert into ${events} (journal, position, id, event, primary_key, payload) values ('default', 4, ${id}, 'Damaged', 'a', ${payload})`,
     )
-  })
+  }).pipe(sql.withTransaction)

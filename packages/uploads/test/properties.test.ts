@@ -3,6 +3,7 @@ import { alwaysEventually, check, formatCheck, never, unproved } from "@detent/m
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Schema from "effect/Schema"
 import type { BatchWork } from "../src/batch/BatchWork.ts"
 import type { UploadBatch } from "../src/batch/UploadBatch.ts"
 import { loadBatchWorkflow, maxRetries, processors } from "../src/batch/UploadBatchWorkflow.ts"
@@ -19,9 +20,11 @@ const inspected = {
   table: { format: "json", compression: "none", encoding: "utf-8" },
 } as const
 
+class DiskFull extends Schema.TaggedError<DiskFull>()("DiskFull", {}) {}
+
 /** The work on a file of two items, of which some are stored; `undefined` fails. */
 const workOn = (stored: number | undefined): BatchWork => {
-  const counts = stored === undefined ? Effect.fail(new Error("the disk is full")) : Effect.succeed({ stored, failed: 2 - stored })
+  const counts = stored === undefined ? Effect.fail(new DiskFull()) : Effect.succeed({ stored, failed: 2 - stored })
   return {
     inspect: () => Effect.as(counts, inspected),
     validate: () => Effect.as(counts, { ...inspected, totalItemsInFile: 2, invalidItemsInFile: 0 } as const),

@@ -3,7 +3,7 @@
  *
  * ```ts
  * const payments = webhook("stripe", {
- *   verify: stripeSignature(process.env["STRIPE_WEBHOOK_SECRET"]),
+ *   verify: stripeSignature(secrets.stripe),
  *   body: Schema.Struct({ id: Schema.String, type: Schema.String, data: Schema.Struct({ object: Payment }) }),
  *   id: ({ body }) => body.id,
  *   on: ({ body }) => (body.type === "charge.succeeded" ? sendEvent(Order, body.data.object.order, E.Pay()) : undefined),

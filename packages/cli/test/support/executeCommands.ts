@@ -10,6 +10,7 @@ import { pathToFileURL } from "node:url"
 import { sharedWorkers } from "@detent/knowledge/testing/SharedWorkers"
 import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import type { GlobalValues, Values } from "../../src/line/Command.ts"
 import { parseLine } from "../../src/line/parse.mjs"
@@ -47,8 +48,7 @@ const codeOf = async (args: ReadonlyArray<string>): Promise<number> => {
   const executing = execute(line.command, values).pipe(
     Effect.provideService(Metric.MetricRegistry, new Map()),
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv()),
-    Effect.provide(sharedWorkspace),
-    Effect.provide(sharedWorkers),
+    Effect.provide(Layer.merge(sharedWorkspace, sharedWorkers)),
   )
   return concluded(await Effect.runPromiseExit(executing), line.command, values)
 }

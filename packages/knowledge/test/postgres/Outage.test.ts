@@ -81,7 +81,12 @@ describe("a batch on PostgreSQL", () => {
         )
         yield* open
         yield* Fiber.join(cutting)
-        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 8, documentsFailed: 0 })
+        const ended = yield* batches.awaitEnd(id)
+        expect(ended, JSON.stringify("error" in ended ? ended.error : {})).toMatchObject({
+          _tag: "Completed",
+          documentsCompleted: 8,
+          documentsFailed: 0,
+        })
         expect((yield* canonical(data)).passings).toBe(8)
         expect(asked()).toBe(8)
       }).pipe(Effect.provide(layer))
