@@ -1,9 +1,10 @@
 /** Leases, timers and claims follow the database's clock: a node whose own clock is wrong fires nothing early and steals nothing. */
 import { Event, Machine, State, stay } from "@detent/machine"
 import { Commands, Journal, Leases, Timers } from "@detent/store"
+import { countsOf, eventually } from "@detent/store/testing/CommandKit"
 import { commit, freshKey } from "@detent/store/testing/samples"
 import { assert, describe, it } from "@effect/vitest"
-import * as Clock from "effect/Clock"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -12,25 +13,12 @@ import { SqlClient } from "effect/sql/SqlClient"
 import * as TestClock from "effect/testing/TestClock"
 import { postgresSchemaLayer } from "../../store/test/support/Postgres.ts"
 import { Engine } from "../src/Engine.ts"
+import { jobs, onStore, startWorker } from "../testing/command/Working.ts"
+import { onClock } from "../testing/onClock.ts"
 
 const hour = 3_600_000
 
-const shifted = (millis: number) =>
-  Effect.map(Clock.Clock, (clock): Clock.Clock => {
-    const nanos = BigInt(millis) * 1_000_000n
-    return {
-      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + millis,
-      currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
-      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + nanos,
-      currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos),
-      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-      monotonicTimeNanos: clock.monotonicTimeNanos,
-      sleep: (duration) => clock.sleep(duration),
-    }
-  })
-
-const onNode = <A, E, R>(offset: number, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.flatMap(shifted(offset), (clock) => Effect.provideService(effect, Clock.Clock, clock))
+const onNode = <A, E, R>(offset: number, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => onClock(() => offset, effect)
 
 const S = State({ Waiting: {}, Over: {} })
 const E = Event({ Remind: {}, Reminded: {} })
@@ -135,6 +123,34 @@ describe("the database's clock", () => {
       assert.deepStrictEqual(yield* claim(hour, "ahead"), [])
       assert.strictEqual(yield* onNode(hour, commands.releaseExpired), 0)
     }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
+  )
+
+  it.live("141 a clock that is set an hour forward, then two back, neither ends a handler that runs nor loses its claim", () =>
+    Effect.gen(function* () {
+      let offset = 0
+      let began = 0
+      const [ahead, behind] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const queue = jobs("clock")
+      yield* queue.enqueue({ name: "one" })
+      const set = (to: number) => Effect.sync(() => (offset = to))
+      const handle = () =>
+        Effect.gen(function* () {
+          began++
+          yield* set(hour)
+          yield* Deferred.await(ahead)
+          yield* set(-hour)
+          yield* Deferred.await(behind)
+        })
+      const worker = onStore(
+        ({ renew }) => ({
+          renew: (...request) => Effect.tap(renew(...request), () => Deferred.succeed(offset > 0 ? ahead : behind, undefined)),
+        }),
+        startWorker(queue, handle, { claimDuration: "3 seconds", timeout: "20 minutes" }),
+      )
+      yield* onClock(() => offset, worker)
+      yield* eventually(countsOf("clock"), ({ completed }) => completed === 1)
+      assert.strictEqual(began, 1)
+    }).pipe(Effect.scoped, Effect.provide(Layer.fresh(postgresSchemaLayer))),
   )
 
   it.effect("a test clock that is advanced by a day ends no attempt to connect and no statement", () =>

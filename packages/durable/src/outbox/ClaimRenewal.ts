@@ -1,7 +1,7 @@
 /** Renews the claims of a worker before they expire, and ends executions that exceed their timeout. */
 import type { PersistenceFailed } from "@detent/machine"
 import type { CommandsService } from "@detent/store"
-import { Wakeup } from "@detent/store/internal"
+import { monotonicMillis, Wakeup } from "@detent/store/internal"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -41,20 +41,20 @@ export class ClaimRenewal {
   get turn(): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       yield* this.#untilDue
-      const now = this.#clock.currentTimeMillisUnsafe()
+      const now = monotonicMillis(this.#clock)
       this.#checkAt = Number.POSITIVE_INFINITY
       this.checkBy(this.#held.endOverdue(now))
       if (this.#renewAt <= now) yield* this.#renew
       this.checkBy(this.#renewAt)
     }).pipe(
       // After a failure, everything is due again once the loop has paused.
-      Effect.onError(() => Effect.sync(() => this.checkBy(this.#clock.currentTimeMillisUnsafe()))),
+      Effect.onError(() => Effect.sync(() => this.checkBy(monotonicMillis(this.#clock)))),
     )
   }
 
   readonly #untilDue: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     for (;;) {
-      const wait = this.#checkAt - this.#clock.currentTimeMillisUnsafe()
+      const wait = this.#checkAt - monotonicMillis(this.#clock)
       if (wait <= 0) return
       yield* this.#earlier.wait(wait)
     }
@@ -64,7 +64,7 @@ export class ClaimRenewal {
     return Effect.gen({ self: this }, function* () {
       const { name, claimMillis } = this.#config
       const held = [...this.#held.held()]
-      const now = this.#clock.currentTimeMillisUnsafe()
+      const now = monotonicMillis(this.#clock)
       const lost = new Set(yield* this.#commands.renew(name, held, claimMillis))
       this.#renewAt = held.length === 0 ? Number.POSITIVE_INFINITY : now + claimMillis / 3
       for (const command of held) if (!lost.has(command.number)) command.validUntil = now + claimMillis

@@ -43,7 +43,7 @@ export const handedKey = (databaseId: DatabaseId, { key, sequence }: ClaimedComm
 
 export type Failure = Extract<CommandOutcome, { readonly _tag: "Failed" }>
 
-/** A claimed command, and the time until which its claim certainly lasts. */
+/** A claimed command, and the time until which its claim certainly lasts, on the monotonic clock of this process. */
 export interface Held extends ClaimedCommand {
   validUntil: number
 }

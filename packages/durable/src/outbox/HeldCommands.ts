@@ -1,6 +1,7 @@
 /** The commands that a worker holds: waiting, being executed, or ended but not yet recorded. */
 import { explain, framesOf } from "@detent/machine/internal"
 import type { ClaimedCommand, Exchange, Verdict, Want } from "@detent/store"
+import { monotonicMillis } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -73,7 +74,7 @@ export class HeldCommands {
   }
 
   #now(): number {
-    return this.#clock.currentTimeMillisUnsafe()
+    return monotonicMillis(this.#clock)
   }
 
   queues(): ReadonlyArray<string> {

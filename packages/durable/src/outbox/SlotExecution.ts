@@ -18,6 +18,7 @@ import {
 } from "@detent/machine/internal"
 import type { InstanceKey } from "@detent/store"
 import { type ClaimedCommand, Commands, type Verdict } from "@detent/store"
+import { monotonicMillis } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -123,9 +124,8 @@ export class SlotExecution {
     const { declarations } = registered.compiled
     const call = (context: object) =>
       Effect.suspend(() => {
-        // The claim may have ended while the state was read. Its end is a time of this process, and this clock shows the store's time.
-        const now = registered.environment.clock.currentTimeMillisUnsafe() - this.#engine.clock.offset
-        if (command.validUntil <= now) return Effect.succeed(handedBack)
+        // The claim may have ended while the state was read.
+        if (command.validUntil <= monotonicMillis(registered.environment.clock)) return Effect.succeed(handedBack)
         this.#inspect(key, registered, { _tag: "CommandStarted", slot })
         return Effect.flatMap(Effect.exit(callSlot(declarations, slot, parameters, context)), (exit) => {
           const outcome = outcomeOf(exit, declarations.effectSlots[slot])

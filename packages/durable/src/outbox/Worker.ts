@@ -6,7 +6,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import type { ClaimedCommand, CommandsService, Exchange, InstanceKey, Want } from "@detent/store"
 import { forkLoop } from "@detent/store"
 import type { DirectHandoff } from "@detent/store/internal"
-import { instanceName, Wakeup, wasUndone } from "@detent/store/internal"
+import { instanceName, monotonicMillis, Wakeup, wasUndone } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -134,7 +134,7 @@ export class Worker {
   #turn(works: Effect.Effect<void>): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       for (;;) {
-        const now = this.#clock.currentTimeMillisUnsafe()
+        const now = monotonicMillis(this.#clock)
         const wants = this.#held.wants(now)
         const wait = this.#wait(wants, now)
         if (wait > 0) {
@@ -172,7 +172,7 @@ export class Worker {
     this.#held.ended = []
     this.#isAsking = true
     const asking = this.#held.ask(wants)
-    const validUntil = this.#clock.currentTimeMillisUnsafe() + claimMillis
+    const validUntil = monotonicMillis(this.#clock) + claimMillis
     const exchange = Effect.suspend(() => this.#commands.exchange({ worker: name, finished: ended, wants, claimMillis }))
     return Effect.flatMap(Effect.exit(exchange), (exit) => {
       if (Exit.isFailure(exit)) {
@@ -225,7 +225,7 @@ export class Worker {
 
   /** Offers a handoff only while the worker is idle: otherwise its next exchange claims the commands. */
   #offer(queue: string, count: number): DirectHandoff | undefined {
-    const now = this.#clock.currentTimeMillisUnsafe()
+    const now = monotonicMillis(this.#clock)
     if (this.#isBusy || this.#isUnconfirmed || this.#held.ended.length > 0) return undefined
     const give = this.#held.reserve(queue, count)
     if (give === undefined) return undefined
@@ -299,7 +299,7 @@ export class Worker {
   /** The store has answered that it has nothing to claim, and has recorded all that ended. */
   get #isQuiet(): boolean {
     if (this.#isBusy || this.#isUnconfirmed || this.#held.ended.length > 0) return false
-    return this.#held.areAllQuiet(this.#clock.currentTimeMillisUnsafe())
+    return this.#held.areAllQuiet(monotonicMillis(this.#clock))
   }
 
   /**

@@ -1,6 +1,5 @@
 /** Schedules on both databases: what they start, their policies, and what an operator can do with them. */
 import { Event, Machine, State } from "@detent/machine"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -20,6 +19,7 @@ import {
   scheduleTarget,
   startInstance,
 } from "../../src/Schedules.ts"
+import { onClock } from "../../testing/onClock.ts"
 import { freshAddress } from "../promise/Databases.ts"
 
 const kinds = ["SQLite", "PostgreSQL"] as const
@@ -237,20 +237,6 @@ describe.each(kinds)("on %s", (kind) => {
 
 const day = 86_400_000
 
-const shifted = (millis: number) =>
-  Effect.map(Clock.Clock, (clock): Clock.Clock => {
-    const nanos = BigInt(millis) * 1_000_000n
-    return {
-      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + millis,
-      currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
-      currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + nanos,
-      currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos),
-      monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-      monotonicTimeNanos: clock.monotonicTimeNanos,
-      sleep: (duration) => clock.sleep(duration),
-    }
-  })
-
 /** Runs one process whose clock is ahead, until its schedule meets a condition. */
 const onNode = (database: DatabaseAddress, ahead: number, one: Schedule, condition: (info: ScheduleInfo) => boolean) =>
   Effect.gen(function* () {
@@ -268,7 +254,7 @@ const onNode = (database: DatabaseAddress, ahead: number, one: Schedule, conditi
         Layer.provideMerge(storeAt(database)),
       ),
     ),
-    (effect) => Effect.flatMap(shifted(ahead), (clock) => Effect.provideService(effect, Clock.Clock, clock)),
+    (effect) => onClock(() => ahead, effect),
     Effect.runPromise,
   )
 

@@ -7,23 +7,11 @@ import * as DurableClock from "effect/workflow/DurableClock"
 import * as Workflow from "effect/workflow/Workflow"
 import { postgresSchemaLayer } from "../../../store/test/support/Postgres.ts"
 import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
+import { onClock } from "../../testing/onClock.ts"
 
 const hour = 3_600_000
 const Nap = Workflow.make("Nap", { payload: {}, idempotencyKey: () => "nap" })
 const NapLive = Nap.toLayer(() => DurableClock.sleep({ name: "nap", duration: "2 seconds", inMemoryThreshold: 0 }))
-
-const shifted = (clock: Clock.Clock, millis: number): Clock.Clock => {
-  const nanos = BigInt(millis) * 1_000_000n
-  return {
-    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + millis,
-    currentTimeMillis: Effect.map(clock.currentTimeMillis, (now) => now + millis),
-    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe() + nanos,
-    currentTimeNanos: Effect.map(clock.currentTimeNanos, (now) => now + nanos),
-    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
-    monotonicTimeNanos: clock.monotonicTimeNanos,
-    sleep: (duration) => clock.sleep(duration),
-  }
-}
 
 for (const [where, offset] of [
   ["ahead", hour],
@@ -34,7 +22,7 @@ for (const [where, offset] of [
       const clock = yield* Clock.Clock
       const node = NapLive.pipe(Layer.provideMerge(DurableWorkflow.layer()), Layer.provide(Layer.fresh(postgresSchemaLayer)))
       const began = clock.currentTimeMillisUnsafe()
-      yield* Effect.provideService(Effect.provide(Nap.execute({}), node), Clock.Clock, shifted(clock, offset))
+      yield* onClock(() => offset, Effect.provide(Nap.execute({}), node))
       const slept = clock.currentTimeMillisUnsafe() - began
       expect(slept).toBeGreaterThanOrEqual(1900)
       expect(slept).toBeLessThan(15_000)
