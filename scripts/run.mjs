@@ -20,5 +20,6 @@ export function run(tool, args, variables = {}) {
   const env = { ...environment, ...variables }
   const result = spawnSync(tool, args, { cwd: root, stdio: "inherit", env, shell: process.platform === "win32" })
   if (result.error) console.error(`${tool}: ${result.error.message}`)
+  if (result.signal) console.error(`${tool} was ended by ${result.signal}`)
   return result.status === 0
 }

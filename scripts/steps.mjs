@@ -137,6 +137,13 @@ const mostFilesToRepeat = 6
 /** @type {Report} */
 const nothing = { passed: {}, failures: [], skips: [], errors: [] }
 
+/**
+ * Vitest, or the machine, ended the run before the last test.
+ *
+ * @type {Report}
+ */
+const withoutReport = { ...nothing, errors: ["vitest ended without a report: the end of its output above says why"] }
+
 /** @param {Failure} failure */
 function nameOf({ file, test }) {
   return test === undefined ? `${file} did not load` : `${file}: ${test}`
@@ -167,8 +174,7 @@ function vitest(args) {
     const reporters = ["--reporter=default", "--reporter=./scripts/TestReport.ts"]
     const variables = { DETENT_TEST_REPORT: file }
     const succeeded = inMemory((more) => run("vitest", ["run", ...reporters, ...args], { ...variables, ...more }))
-    // Without a report, vitest ended before the tests, and printed the reason.
-    return { succeeded, report: existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : nothing }
+    return { succeeded, report: existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : withoutReport }
   } finally {
     rmSync(folder, { recursive: true })
   }
