@@ -204,7 +204,7 @@ const kept = (options: OnEngineOptions) => {
   const folder = StorageLocation.folderAt(options.folder)
   return Layer.mergeAll(
     options.patience === undefined ? RunStore.layer : RunStore.layerWith({ patience: options.patience }),
-    BatchEventLog.layer,
+    BatchEventLog.layer(options.patience),
     options.patience === undefined ? ReviewStore.layer : ReviewStore.layerWith({ patience: options.patience }),
     IdentityStore.layer(options.patience),
     ArtifactStore.layer(folder),

@@ -4,8 +4,10 @@
  */
 import { EventFeed } from "@detent/eventlog/SqlEventJournal"
 import * as SqlEventLog from "@detent/eventlog/SqlEventLog"
+import { defectsAsFailures } from "@detent/store/internal"
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as EventGroup from "effect/eventlog/EventGroup"
 import type { EventJournalError } from "effect/eventlog/EventJournal"
@@ -14,8 +16,9 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
-import { createSchema, tableIn } from "../runs/RunTables.ts"
+import { createSchema, defaultPatience, type RunStoreFailed, runStoreFailed, storePatience, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { BatchEvent } from "./BatchMachine.ts"
@@ -147,33 +150,36 @@ export interface BatchEventLogService {
   /** One page of the events after a position; `through` is the position to continue from. An empty page: no events up to `through`. */
   readonly page: (after: number) => Effect.Effect<{ readonly events: ReadonlyArray<LogEvents>; readonly through: number }, LogError>
   /** The latest result of the given documents of a batch. */
-  readonly standings: (batch: BatchId, documents: ReadonlyArray<DocumentId>) => Effect.Effect<ReadonlyMap<string, DocumentStanding>>
+  readonly standings: (
+    batch: BatchId,
+    documents: ReadonlyArray<DocumentId>,
+  ) => Effect.Effect<ReadonlyMap<string, DocumentStanding>, RunStoreFailed>
   /** How many documents of a batch are in each status. */
-  readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<DocumentStanding["status"], number>>>
+  readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<DocumentStanding["status"], number>>, RunStoreFailed>
   /** The results of the documents of a batch, at most `limit`, after the document id `after`. */
   readonly documents: (
     batch: BatchId,
     options?: { readonly status?: DocumentStanding["status"]; readonly after?: string; readonly limit?: number },
-  ) => Effect.Effect<ReadonlyArray<DocumentStanding>>
+  ) => Effect.Effect<ReadonlyArray<DocumentStanding>, RunStoreFailed>
 }
 
 export class BatchEventLog extends Context.Service<BatchEventLog, BatchEventLogService>()("@detent/knowledge/BatchEventLog") {
-  static readonly layer: Layer.Layer<BatchEventLog, SqlEventLog.OpenError, SqlClient> = Layer.effect(
-    BatchEventLog,
-    Effect.suspend(() => make),
-  ).pipe(
-    Layer.provide(
-      Layer.unwrap(
-        Effect.gen(function* () {
-          const sql = (yield* SqlClient).withoutTransforms()
-          yield* createSchema
-          const replay = documentsIn(sql)
-          return SqlEventLog.layer(BatchLogSchema, handlers, { journal: "batches", keepLatest: ["StageProgress"], replay })
-        }),
-      ),
-    ),
-  )
+  /** Reads of an unreachable database are retried for the given time. */
+  static readonly layer = (patience: Duration.Input = defaultPatience): Layer.Layer<BatchEventLog, SqlEventLog.OpenError, SqlClient> =>
+    Layer.effect(
+      BatchEventLog,
+      Effect.suspend(() => make(patience)),
+    ).pipe(Layer.provide(eventLog))
 }
+
+const eventLog = Layer.unwrap(
+  Effect.gen(function* () {
+    const sql = (yield* SqlClient).withoutTransforms()
+    yield* createSchema
+    const replay = documentsIn(sql)
+    return SqlEventLog.layer(BatchLogSchema, handlers, { journal: "batches", keepLatest: ["StageProgress"], replay })
+  }),
+)
 
 const decodeCounts = Schema.decodeUnknownSync(
   Schema.Array(Schema.Struct({ status: DocumentStanding.fields.status, documents: Schema.NumberFromString })),
@@ -181,56 +187,60 @@ const decodeCounts = Schema.decodeUnknownSync(
 
 const decodeRows = Schema.decodeUnknownSync(Schema.Array(DocumentStanding))
 
-const make = Effect.gen(function* () {
-  const write = yield* EventLog.makeClient(BatchLogSchema)
-  const sql = (yield* SqlClient).withoutTransforms()
-  const context = yield* Effect.context<Stream.Services<ReturnType<typeof SqlEventLog.stream<typeof BatchEvents>>>>()
-  const feed = yield* EventFeed
-  const documents = tableIn(sql, table)
-  yield* exposeCounters
-  const events = (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context)
-  return {
-    // The payload belongs to the tag, which TypeScript cannot infer through the union.
-    emit: (event) => Effect.andThen(write({ event: event._tag, payload: event as never }), countEvent(event)),
-    events,
-    position: feed.position,
-    page: (after) =>
-      Effect.gen(function* () {
-        const last = (yield* feed.read({ after })).at(-1)?.position
-        if (last === undefined) return { events: [], through: Math.max(after, yield* feed.position) }
-        // The last event may be progress that newer progress replaces meanwhile: the page then ends with a later event.
-        const page = yield* Stream.runCollect(Stream.takeUntil(events(after), ({ position }) => position >= last))
-        return { events: page, through: page.at(-1)?.position ?? last }
-      }),
-    standings: (batch, ids) =>
-      Effect.map(
-        Effect.forEach(Arr.chunksOf(ids, 500), (some) =>
-          Effect.orDie(
-            sql`select document_id as "documentId", status, error, round, entities, facts, for_review as "forReview" from ${documents}
-                where batch_id = ${batch} and ${sql.in("document_id", some)}`,
-          ),
-        ),
-        (pages) => new Map(decodeRows(pages.flat()).map((one) => [one.documentId, one])),
-      ),
-    counts: (batch) =>
-      Effect.map(
-        Effect.orDie(sql`select status, cast(count(*) as text) as documents from ${documents} where batch_id = ${batch} group by status`),
-        (rows) => ({
-          processing: 0,
-          completed: 0,
-          failed: 0,
-          "set-aside": 0,
-          ...Object.fromEntries(decodeCounts(rows).map(({ status, documents }) => [status, documents])),
+const make = (patience: Duration.Input) =>
+  Effect.gen(function* () {
+    const write = yield* EventLog.makeClient(BatchLogSchema)
+    const sql = (yield* SqlClient).withoutTransforms()
+    const context = yield* Effect.context<Stream.Services<ReturnType<typeof SqlEventLog.stream<typeof BatchEvents>>>>()
+    const feed = yield* EventFeed
+    const documents = tableIn(sql, table)
+    const patiently = storePatience(patience)
+    const reading = <A>(effect: Effect.Effect<A, SqlError>) =>
+      patiently(effect.pipe(defectsAsFailures(isSqlError), Effect.mapError(runStoreFailed("read the results of"))))
+    yield* exposeCounters
+    const events = (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context)
+    return {
+      // The payload belongs to the tag, which TypeScript cannot infer through the union.
+      emit: (event) => Effect.andThen(write({ event: event._tag, payload: event as never }), countEvent(event)),
+      events,
+      position: feed.position,
+      page: (after) =>
+        Effect.gen(function* () {
+          const last = (yield* feed.read({ after })).at(-1)?.position
+          if (last === undefined) return { events: [], through: Math.max(after, yield* feed.position) }
+          // The last event may be progress that newer progress replaces meanwhile: the page then ends with a later event.
+          const page = yield* Stream.runCollect(Stream.takeUntil(events(after), ({ position }) => position >= last))
+          return { events: page, through: page.at(-1)?.position ?? last }
         }),
-      ),
-    documents: (batch, { status, after = "", limit = 100 } = {}) =>
-      Effect.map(
-        Effect.orDie(
-          sql`select document_id as "documentId", status, error, round, entities, facts, for_review as "forReview" from ${documents}
+      standings: (batch, ids) =>
+        Effect.map(
+          Effect.forEach(Arr.chunksOf(ids, 500), (some) =>
+            reading(
+              sql`select document_id as "documentId", status, error, round, entities, facts, for_review as "forReview" from ${documents}
+                where batch_id = ${batch} and ${sql.in("document_id", some)}`,
+            ),
+          ),
+          (pages) => new Map(decodeRows(pages.flat()).map((one) => [one.documentId, one])),
+        ),
+      counts: (batch) =>
+        Effect.map(
+          reading(sql`select status, cast(count(*) as text) as documents from ${documents} where batch_id = ${batch} group by status`),
+          (rows) => ({
+            processing: 0,
+            completed: 0,
+            failed: 0,
+            "set-aside": 0,
+            ...Object.fromEntries(decodeCounts(rows).map(({ status, documents }) => [status, documents])),
+          }),
+        ),
+      documents: (batch, { status, after = "", limit = 100 } = {}) =>
+        Effect.map(
+          reading(
+            sql`select document_id as "documentId", status, error, round, entities, facts, for_review as "forReview" from ${documents}
             where batch_id = ${batch} and document_id > ${after} ${status === undefined ? sql`` : sql`and status = ${status}`}
             order by document_id limit ${Math.min(limit, 1000)}`,
+          ),
+          decodeRows,
         ),
-        decodeRows,
-      ),
-  } satisfies BatchEventLogService
-})
+    } satisfies BatchEventLogService
+  })

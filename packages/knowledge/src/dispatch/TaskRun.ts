@@ -137,8 +137,10 @@ const storedState = (batchId: BatchId) =>
   Effect.flatMap(Batches, (batches) => batches.state(batchId)).pipe(
     Effect.asSome,
     Effect.catchTag("BatchNotFound", () => Effect.succeedNone),
-    Effect.mapError((error) => new TaskPostponed({ problem: describe(error) })),
+    Effect.mapError(postponing),
   )
+
+const postponing = (error: unknown) => new TaskPostponed({ problem: describe(error) })
 
 /**
  * Fails when the batch has not received the result, so that the task is delivered again: a process that is stopping sends nothing to a
@@ -168,7 +170,8 @@ const checkTaken = (folder: StorageFolder, activity: Task["activity"], { batchId
 const isExtracted = (batchId: BatchId) =>
   Effect.gen(function* () {
     const state = Option.getOrUndefined(yield* storedState(batchId))
-    const { completed, failed, "set-aside": setAside } = yield* Effect.flatMap(BatchEventLog, (log) => log.counts(batchId))
+    const counted = Effect.flatMap(BatchEventLog, (log) => log.counts(batchId))
+    const { completed, failed, "set-aside": setAside } = yield* Effect.mapError(counted, postponing)
     return state !== undefined && completed + failed + setAside >= state.documentsTotal
   })
 

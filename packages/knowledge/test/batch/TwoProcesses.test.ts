@@ -46,7 +46,7 @@ const found = {
 }
 
 /** A log of its own, in memory. */
-const emptyLog = () => Layer.fresh(BatchEventLog.layer.pipe(Layer.provideMerge(SqliteClient.layer({ filename: ":memory:" }))))
+const emptyLog = () => Layer.fresh(BatchEventLog.layer().pipe(Layer.provideMerge(SqliteClient.layer({ filename: ":memory:" }))))
 
 const standing = Effect.gen(function* () {
   const log = yield* BatchEventLog

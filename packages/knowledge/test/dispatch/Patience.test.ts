@@ -89,7 +89,7 @@ const unused = Layer.mergeAll(Layer.mock(Storage)({}), Layer.mock(BatchEventLog)
 /** Files and events of the test's own. */
 const kept = () =>
   Layer.fresh(
-    Layer.mergeAll(MemoryStorage.layer, BatchEventLog.layer).pipe(Layer.provideMerge(SqliteClient.layer({ filename: ":memory:" }))),
+    Layer.mergeAll(MemoryStorage.layer, BatchEventLog.layer()).pipe(Layer.provideMerge(SqliteClient.layer({ filename: ":memory:" }))),
   )
 
 const away = new SqlError({ reason: new ConnectionError({ cause: new Error("the connection was cut"), operation: "query" }) })

@@ -12,7 +12,9 @@ import * as Schedule from "effect/Schedule"
 import { freshDatabase } from "../../../store/test/support/Postgres.ts"
 import { scaled } from "../../../store/test/support/patience.ts"
 import { startRestartable } from "../../../store/test/support/RestartableServer.ts"
+import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
+import { BatchId, DocumentId } from "../../src/storage/Identity.ts"
 import { canonical, documentsOf, harbour, lookout, manifest } from "../batch/sea.ts"
 
 const files = documentsOf(8)
@@ -34,6 +36,33 @@ const gated = () => {
     open: Effect.sync(() => Deferred.doneUnsafe(open, Effect.void)),
   }
 }
+
+/** Statements of the database wait for a lock only this long. */
+const giveUpOnLocks = (url: string) =>
+  Effect.flatMap(PgClient.PgClient, (sql) =>
+    sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '${Math.ceil(scaled(100))}ms'`),
+  ).pipe(Effect.provide(admin(url)))
+
+/** Locks tables until the returned effect is executed. */
+const lock = (url: string, tables: string) =>
+  Effect.gen(function* () {
+    const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+    const holding = yield* Effect.forkChild(
+      Effect.flatMap(PgClient.PgClient, (sql) =>
+        sql.withTransaction(
+          Effect.gen(function* () {
+            // Another transaction may write at this moment.
+            yield* sql`set local lock_timeout = 0`
+            yield* sql.unsafe(`lock table ${tables} in access exclusive mode`)
+            yield* Deferred.succeed(held, undefined)
+            yield* Deferred.await(release)
+          }),
+        ),
+      ).pipe(Effect.provide(admin(url))),
+    )
+    yield* Deferred.await(held)
+    return Effect.andThen(Deferred.succeed(release, undefined), Fiber.join(holding))
+  })
 
 const admin = (url: string) => Layer.fresh(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
 
@@ -93,12 +122,31 @@ describe("a batch on PostgreSQL", () => {
     }),
   )
 
+  it.live("reads the results of its documents again while the database refuses", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      yield* giveUpOnLocks(url)
+      const client = Layer.fresh(PgClient.layer({ url: Redacted.make(url), maxConnections: 2 }))
+      yield* Effect.gen(function* () {
+        const { counts, standings, documents } = yield* BatchEventLog
+        const batch = BatchId.make("batch-000000000000")
+        const release = yield* lock(url, "detent.batch_documents")
+        const document = DocumentId.make("doc-000000000000")
+        const reads = Effect.all([counts(batch), standings(batch, [document]), documents(batch)], { concurrency: 1 })
+        const reading = yield* Effect.forkChild(reads)
+        // Three times as long as a statement waits.
+        yield* Effect.sleep(scaled(300))
+        expect(reading.pollUnsafe()).toBeUndefined()
+        yield* release
+        expect(yield* Fiber.join(reading)).toEqual([{ processing: 0, completed: 0, failed: 0, "set-aside": 0 }, new Map(), []])
+      }).pipe(Effect.provide(Layer.provideMerge(BatchEventLog.layer(), client)))
+    }),
+  )
+
   it.live("stops where the runs stay away, fails no document for it, and is completed when it is resumed", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
-      yield* Effect.flatMap(PgClient.PgClient, (sql) =>
-        sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '${Math.ceil(scaled(100))}ms'`),
-      ).pipe(Effect.provide(admin(url)))
+      yield* giveUpOnLocks(url)
       const { extractor, reached, open } = gated()
       const store = () => PostgresStore.layer({ url })
       const { layer, folder, data } = yield* harbour({ files, extractor, store, patience: "500 millis" })
@@ -106,27 +154,12 @@ describe("a batch on PostgreSQL", () => {
         const batches = yield* Batches
         const id = yield* batches.start(folder, manifest(Object.keys(files)), { config })
         yield* reached
-        const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-        const holding = yield* Effect.forkChild(
-          Effect.flatMap(PgClient.PgClient, (sql) =>
-            sql.withTransaction(
-              Effect.gen(function* () {
-                // A run may write at this moment.
-                yield* sql`set local lock_timeout = 0`
-                yield* sql`lock table detent.run_checkpoints, detent.extraction_runs in access exclusive mode`
-                yield* Deferred.succeed(held, undefined)
-                yield* Deferred.await(release)
-              }),
-            ),
-          ).pipe(Effect.provide(admin(url))),
-        )
-        yield* Deferred.await(held)
+        const release = yield* lock(url, "detent.run_checkpoints, detent.extraction_runs")
         yield* open
         const stopped = yield* batches.awaitEnd(id)
         expect(stopped).toMatchObject({ _tag: "Failed", documentsFailed: 0, error: { code: "RunStoreFailed" } })
         expect(stopped._tag === "Failed" ? stopped.error.message : "").toContain("check the database, then resume")
-        yield* Deferred.succeed(release, undefined)
-        yield* Fiber.join(holding)
+        yield* release
         yield* batches.resume(id)
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed", documentsCompleted: 8, documentsFailed: 0 })
         expect((yield* canonical(data)).passings).toBe(8)
