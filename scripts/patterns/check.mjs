@@ -14,10 +14,17 @@ import { root } from "../projects.mjs"
 import { patternsOf } from "./collect.ts"
 
 /**
- * One seed for the search for slow texts, so that a pattern gets the same verdict in every run. The limit, in milliseconds, ends only what
- * hangs: most patterns take a few, the longest alternations seconds, and more beside other work.
+ * One seed for the search for slow texts, and limits of steps that are reached before those of time, in milliseconds, so that a pattern gets
+ * the same verdict in every run. With the default limits, a busy machine called two linear patterns slow.
  */
-const analysis = { randomSeed: 1, timeout: 600_000 }
+const analysis = {
+  randomSeed: 1,
+  attackLimit: 150_000_000,
+  attackTimeout: 30_000,
+  incubationTimeout: 10_000,
+  seedingTimeout: 5_000,
+  timeout: 600_000,
+}
 
 /** @typedef {{ readonly file: string, readonly pattern: string, readonly reason: string }} Reviewed the pattern by the beginning of its text */
 /** @typedef {{ readonly isSafe: boolean, readonly finding: string }} Verdict */

@@ -133,7 +133,7 @@ describe("the report of an extraction", () => {
       let known: unknown
       const report = yield* startReport(extracting, {
         counted: () =>
-          Effect.map(log.documents(batchId), (standings) => {
+          Effect.map(Effect.orDie(log.documents(batchId)), (standings) => {
             known = standings[0]?.status
           }),
       })

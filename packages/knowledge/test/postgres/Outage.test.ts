@@ -43,7 +43,7 @@ const giveUpOnLocks = (url: string) =>
     sql.unsafe(`alter database ${new URL(url).pathname.slice(1)} set lock_timeout = '${Math.ceil(scaled(100))}ms'`),
   ).pipe(Effect.provide(admin(url)))
 
-/** Locks tables until the returned effect is executed. */
+/** Locks tables until `release` is executed. */
 const lock = (url: string, tables: string) =>
   Effect.gen(function* () {
     const [held, release] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -61,7 +61,7 @@ const lock = (url: string, tables: string) =>
       ).pipe(Effect.provide(admin(url))),
     )
     yield* Deferred.await(held)
-    return Effect.andThen(Deferred.succeed(release, undefined), Fiber.join(holding))
+    return { release: Effect.andThen(Deferred.succeed(release, undefined), Fiber.join(holding)) }
   })
 
 const admin = (url: string) => Layer.fresh(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
@@ -130,7 +130,7 @@ describe("a batch on PostgreSQL", () => {
       yield* Effect.gen(function* () {
         const { counts, standings, documents } = yield* BatchEventLog
         const batch = BatchId.make("batch-000000000000")
-        const release = yield* lock(url, "detent.batch_documents")
+        const { release } = yield* lock(url, "detent.batch_documents")
         const document = DocumentId.make("doc-000000000000")
         const reads = Effect.all([counts(batch), standings(batch, [document]), documents(batch)], { concurrency: 1 })
         const reading = yield* Effect.forkChild(reads)
@@ -154,7 +154,7 @@ describe("a batch on PostgreSQL", () => {
         const batches = yield* Batches
         const id = yield* batches.start(folder, manifest(Object.keys(files)), { config })
         yield* reached
-        const release = yield* lock(url, "detent.run_checkpoints, detent.extraction_runs")
+        const { release } = yield* lock(url, "detent.run_checkpoints, detent.extraction_runs")
         yield* open
         const stopped = yield* batches.awaitEnd(id)
         expect(stopped).toMatchObject({ _tag: "Failed", documentsFailed: 0, error: { code: "RunStoreFailed" } })
