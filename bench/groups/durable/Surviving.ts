@@ -24,4 +24,6 @@ export interface SurvivingOptions {
   readonly database: string
   /** The file to which steps are appended as soon as they are acknowledged. */
   readonly notes: string
+  /** Of a database that is used several times. Default: 0. */
+  readonly round?: number
 }

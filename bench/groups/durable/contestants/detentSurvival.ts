@@ -28,7 +28,7 @@ const Worker = Machine.make({ name: "worker", state: S, event: E, initial: S.Odd
   })
   .final(S.Done)
 
-export const surviving = async ({ database, notes }: SurvivingOptions): Promise<Surviving> => ({
+export const surviving = async ({ database, notes, round = 0 }: SurvivingOptions): Promise<Surviving> => ({
   begin: async () => {
     await makeTables(database)
     const start = performance.now()
@@ -42,7 +42,7 @@ export const surviving = async ({ database, notes }: SurvivingOptions): Promise<
       stored++
       if (stored === allSteps / 2) half.resolve()
     })
-    const startAll = Effect.forEach(Array.from({ length: things }), (_, index) => engine.start(Worker, `worker-${index}`), {
+    const startAll = Effect.forEach(Array.from({ length: things }), (_, index) => engine.start(Worker, idOf(round, index)), {
       concurrency: things,
       discard: true,
     })
@@ -52,7 +52,7 @@ export const surviving = async ({ database, notes }: SurvivingOptions): Promise<
   },
   resume: async () => {
     const noted = stepsNoted(notes)
-    const before = await journaled(database)
+    const before = await journaled(database, round)
     const missing = things - before.ended
     const done = Promise.withResolvers<void>()
     let firstProgressMillis = Number.NaN
@@ -65,11 +65,11 @@ export const surviving = async ({ database, notes }: SurvivingOptions): Promise<
     })
     await runtime.runPromise(engine.register(Worker))
     // Instances whose start was not stored before the kill were never accepted: they are started now.
-    const unknown = Array.from({ length: things }, (_, index) => `worker-${index}`).filter((id) => !before.sequences.has(id))
+    const unknown = Array.from({ length: things }, (_, index) => idOf(round, index)).filter((id) => !before.sequences.has(id))
     await runtime.runPromise(Effect.forEach(unknown, (id) => engine.start(Worker, id), { concurrency: "unbounded", discard: true }))
     await done.promise
     const millis = performance.now() - start
-    const after = await journaled(database)
+    const after = await journaled(database, round)
     const steps = [...after.sequences.values()].reduce((sum, sequence) => sum + sequence, 0)
     if (after.ended !== things || steps !== allSteps || after.events !== allSteps)
       throw new Error(`${after.ended} of ${things} ended, at ${steps} steps, with ${after.events} events`)
@@ -89,8 +89,10 @@ const makeTables = async (database: string) => {
   await runtime.dispose()
 }
 
-const journaled = async (database: string) => {
-  const rows = await Effect.runPromise(Effect.provide(readJournal, PgClient.layer({ url: Redacted.make(database) })))
+const idOf = (round: number, index: number): string => `worker-${round}-${index}`
+
+const journaled = async (database: string, round: number) => {
+  const rows = await Effect.runPromise(Effect.provide(readJournal(`worker-${round}-%`), PgClient.layer({ url: Redacted.make(database) })))
   return {
     sequences: new Map(rows.map(({ id, sequence }) => [id, sequence])),
     ended: rows.filter(({ status }) => status === "final").length,
@@ -98,10 +100,11 @@ const journaled = async (database: string) => {
   }
 }
 
-const readJournal = Effect.gen(function* () {
+const readJournal = Effect.fnUntraced(function* (ids: string) {
   const sql = yield* SqlClient
   return yield* sql<{ readonly id: string; readonly sequence: number; readonly status: string; readonly events: bigint }>`
-    select id, sequence, status, (select count(*) from detent.events e where e.instance = i.instance) as events from detent.instances i`
+    select id, sequence, status, (select count(*) from detent.events e where e.instance = i.instance) as events
+    from detent.instances i where machine = 'worker' and id like ${ids}`
 })
 
 const stepsNoted = (notes: string): ReadonlyMap<string, number> => {
