@@ -50,6 +50,7 @@ const groups: ReadonlyArray<CommandGroup> = [
       history: () => import("./commands/upload/history.ts"),
       retry: () => import("./commands/upload/retry.ts"),
       cancel: () => import("./commands/upload/cancel.ts"),
+      failures: () => import("./commands/upload/failures.ts"),
       correct: () => import("./commands/upload/correct.ts"),
       search: () => import("./commands/upload/search.ts"),
       item: () => import("./commands/upload/item.ts"),

@@ -158,6 +158,8 @@ const offered: Readonly<Record<string, Offered>> = {
   "uploads.items": { command: "upload show", names: { batchId: "upload", state: "items" } },
   "uploads.history": { command: "upload history", names: { batchId: "upload", index: "item" } },
   "uploads.correct": { command: "upload correct", names: { batchId: "upload", index: "item" } },
+  "uploads.failures": { command: "upload failures", names: { batchId: "upload" } },
+  "uploads.correctFrom": { command: "upload correct", names: { batchId: "upload", file: "from" } },
   "uploads.retry": { command: "upload retry", names: { batchId: "upload" } },
   "uploads.cancel": { command: "upload cancel", names: { batchId: "upload" } },
   "uploads.kinds": { command: "upload kinds" },

@@ -28,6 +28,8 @@ export interface BatchPage {
 export interface EntryQuery {
   /** `processing`: items whose retry is in progress. */
   readonly state?: EntryState
+  /** Only items that failed for this reason, such as `missing_id`. Default of `state`, with it: `failed`. */
+  readonly reason?: string
   /** At most 1000. Default: 100. */
   readonly limit?: number
   /** `next` of the previous page. */

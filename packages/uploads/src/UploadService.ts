@@ -5,7 +5,7 @@ import type { Instance, ReadError } from "@detent/durable"
 import type { EntityState, EntityWorkflow, TriggerEvent, UpdateEvent } from "@detent/entity"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import { releasing } from "@detent/machine/internal"
-import { FileUnreadable, type TableOptions } from "@detent/tables"
+import { FileUnreadable, localFile, type TableFile, type TableOptions, type TableProblem } from "@detent/tables"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -22,26 +22,28 @@ import {
   ItemNotFailed,
   ItemNotFound,
   ItemStillInvalid,
+  NothingToCorrect,
   type QueryRefused,
   type UploadUnknown,
 } from "./batch/BatchProblem.ts"
 import { newBatch, type UploadBatch } from "./batch/UploadBatch.ts"
+import { correctItems } from "./corrections/CorrectItems.ts"
+import { type CorrectionReport, correctFromFile } from "./corrections/CorrectionFile.ts"
+import { type FailureFile, type FailureOptions, type FailuresTooWide, failureFile } from "./corrections/FailureFile.ts"
+import { CollectionLimit } from "./file/Collected.ts"
 import { checkContentType, type HashedFile, inspect, md5Of } from "./file/FileInspection.ts"
 import { FileDamaged, type FileProblem } from "./file/FileProblem.ts"
 import { isAddress, localFiles } from "./file/UploadFiles.ts"
 import { type ItemStep, stepsOf } from "./ItemHistory.ts"
 import { itemInstanceId } from "./item/ItemEntity.ts"
-import { duplicateProblem, type ItemProblem } from "./item/ItemProblem.ts"
-import { isTooDeep, tooDeep } from "./item/Nesting.ts"
 import type { JsonObject } from "./kind/ItemKind.ts"
 import type { AnyUpload, UploadDefinition } from "./kind/UploadDefinition.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
 import { checkReadable } from "./stages/BatchFile.ts"
 import { type Kind, kindNamed, kindOfBatch, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
-import { contentOf, findEntry, findStored, replaceContent } from "./store/Entries.ts"
+import { contentOf, findEntry } from "./store/Entries.ts"
 import type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
-import { forgetLimit } from "./store/Limits.ts"
 import type { BatchRow } from "./store/Rows.ts"
 import { type BatchPage, batchPage, type Entry, type EntryPage, type EntryQuery, entryOf, entryPage } from "./UploadLists.ts"
 
@@ -69,6 +71,15 @@ export interface StartOptions {
 export type StartError = FileProblem | UploadUnknown | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
 
 export type CorrectError = BatchNotFound | BatchNotRetryable | ItemNotFailed | ItemStillInvalid | UploadUnknown | ReadError
+
+export interface CorrectionOptions {
+  /** Name of the file. Default: the last part of its path. */
+  readonly fileName?: string
+  /** The format of the file. What is not given is found in the file. */
+  readonly given?: TableOptions
+}
+
+export type CorrectFileError = BatchNotFound | BatchNotRetryable | NothingToCorrect | TableProblem | UploadUnknown | ReadError
 
 export type RetryBatchError = BatchNotFound | BatchNotRetryable | FileUnreadable | ReadError | SendError
 
@@ -138,6 +149,19 @@ export interface UploadsService {
    * where the batch can no longer be retried.
    */
   correct(batchId: string, index: number, item: object): Effect.Effect<void, CorrectError>
+  /** The failed items as a file: CSV, or JSON lines; each with its number, line, id, reason and content. */
+  failures(batchId: string, options?: FailureOptions): Effect.Effect<FailureFile, BatchNotFound | FailuresTooWide | ReadError>
+  /**
+   * Corrects failed items by a local file, as {@link failures} made it, for the next retry: CSV, XLSX, JSON or JSON lines. Of a table, rows
+   * and columns may be left out; its cells replace those of the items. Each row is checked, and refused rows are reported with their line.
+   */
+  correctFrom(batchId: string, file: string, options?: CorrectionOptions): Effect.Effect<CorrectionReport, CorrectFileError>
+  /** The same for bytes from the network. */
+  receiveCorrections<E, R>(
+    batchId: string,
+    bytes: Stream.Stream<Uint8Array, E, R>,
+    options: CorrectionOptions & { readonly fileName: string },
+  ): Effect.Effect<CorrectionReport, CorrectFileError | E, R>
   /**
    * Retries only the failed items of a partially completed batch. `eventId` is a dedupe id, here and in the requests below: the batch
    * takes an event with the same id once.
@@ -429,45 +453,69 @@ export class UploadService implements UploadsService {
 
   correct(batchId: string, index: number, item: object): Effect.Effect<void, CorrectError> {
     return Effect.gen({ self: this }, function* () {
-      const { store } = this.#uploading
       const row = yield* this.#row(batchId)
-      const entry = yield* findEntry(store, row.batch, index)
+      const entry = yield* findEntry(this.#uploading.store, row.batch, index)
       if (entry?.state !== "failed") return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
       const status = yield* this.status(batchId)
-      yield* this.#checkUsable(status, index)
+      yield* checkUsable(status, index)
       const kind = yield* kindOfBatch(this.#uploading, status.batch)
-      const invalid = ({ reason, message }: ItemProblem) => Effect.fail(new ItemStillInvalid({ batchId, index, reason, problem: message }))
-      // Writing the JSON of such an item would overflow the stack.
-      if (isTooDeep(item)) return yield* invalid(tooDeep)
-      const content = JSON.stringify(item).replaceAll("\u0000", "\ufffd")
-      const problem = yield* this.#problemOf(kind, row, index, content)
-      if (problem !== undefined) return yield* invalid(problem)
-      yield* forgetLimit(store, row.batch, index)
-      const replaced = yield* replaceContent(store, row.batch, index, content, Math.floor(yield* Clock.currentTimeMillis))
-      if (!replaced) return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
+      const [result] = yield* correctItems(this.#uploading, kind, row.batch, [{ index, item }])
+      if (result?._tag !== "Refused") return
+      const { problem } = result
+      if (problem === undefined) return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
+      return yield* Effect.fail(new ItemStillInvalid({ batchId, index, reason: problem.reason, problem: problem.message }))
     })
   }
 
-  /** Refuses a correction that no retry could use. */
-  #checkUsable(
-    { batchId, state, isResting, canRetry, batch: { retryCount, lastRetryAt = 0 } }: BatchStatus,
-    index: number,
-  ): Effect.Effect<void, BatchNotRetryable> {
-    return state === "failed" && isResting && !canRetry
-      ? Effect.fail(new BatchNotRetryable({ batchId, retryCount, lastRetryAt, index }))
-      : Effect.void
+  failures(batchId: string, options: FailureOptions = {}) {
+    return Effect.gen({ self: this }, function* () {
+      const { store, limits } = this.#uploading
+      const row = yield* this.#row(batchId)
+      const { batch } = yield* this.status(batchId)
+      return yield* failureFile(store, row.batch, batch, options, limits.maxColumns)
+    })
   }
 
-  /** Why an item with this content would fail now. */
-  #problemOf(kind: Kind, { batch }: BatchRow, index: number, content: string): Effect.Effect<ItemProblem | undefined, PersistenceFailed> {
-    const { store, limits, reader } = this.#uploading
-    return Effect.gen(function* () {
-      if (Buffer.byteLength(content) > limits.maxItemBytes)
-        return { reason: "too_large", message: `it has more than ${limits.maxItemBytes} bytes` }
-      const read = yield* reader.readStrictly(kind, content)
-      if (read._tag === "Bad") return read.problem
-      const first = (yield* findStored(store, batch, [read.content.id])).get(read.content.id)
-      return first === undefined || first === index ? undefined : duplicateProblem(first, read.content.id)
+  correctFrom(batchId: string, file: string, options: CorrectionOptions = {}): Effect.Effect<CorrectionReport, CorrectFileError> {
+    const path = resolve(file)
+    return this.#correctFrom(batchId, localFile(path, options.fileName ?? basename(path)), options.given)
+  }
+
+  receiveCorrections<E, R>(
+    batchId: string,
+    bytes: Stream.Stream<Uint8Array, E, R>,
+    { fileName, given }: CorrectionOptions & { readonly fileName: string },
+  ): Effect.Effect<CorrectionReport, CorrectFileError | E, R> {
+    return Effect.gen({ self: this }, function* () {
+      const { folder, limits } = this.#uploading
+      // Refused before the bytes are read.
+      yield* this.#correctable(batchId, fileName)
+      const path = resolve(join(folder, `corrections-${yield* freshNumber}`))
+      const receiving = receive(bytes, localTarget(path), fileName, limits.maxFileBytes, new CollectionLimit(0))
+      return yield* Effect.ensuring(
+        Effect.andThen(receiving, this.#correctFrom(batchId, localFile(path, fileName), given)),
+        releasing(path, () => localFiles.remove(path)),
+      )
+    })
+  }
+
+  #correctFrom(batchId: string, file: TableFile, given: TableOptions = {}): Effect.Effect<CorrectionReport, CorrectFileError> {
+    return Effect.gen({ self: this }, function* () {
+      const { row, status } = yield* this.#correctable(batchId, file.name)
+      const kind = yield* kindOfBatch(this.#uploading, status.batch)
+      return yield* correctFromFile(this.#uploading, kind, row.batch, status.batch, file, given)
+    })
+  }
+
+  /** A batch whose failed items can be corrected by a file. */
+  #correctable(batchId: string, file: string) {
+    return Effect.gen({ self: this }, function* () {
+      const row = yield* this.#row(batchId)
+      const status = yield* this.status(batchId)
+      const { state, items } = status
+      yield* checkUsable(status, file)
+      if (items.failed === 0) return yield* Effect.fail(new NothingToCorrect({ batchId, stored: items.stored, state }))
+      return { row, status }
     })
   }
 
@@ -536,6 +584,15 @@ export class UploadService implements UploadsService {
     })
   }
 }
+
+/** Refuses a correction, of an item or of a file, that no retry could use. */
+const checkUsable = (
+  { batchId, state, isResting, canRetry, batch: { retryCount, lastRetryAt = 0 } }: BatchStatus,
+  correction: number | string,
+): Effect.Effect<void, BatchNotRetryable> =>
+  state === "failed" && isResting && !canRetry
+    ? Effect.fail(new BatchNotRetryable({ batchId, retryCount, lastRetryAt, correction }))
+    : Effect.void
 
 const sentUnder = (eventId: string | undefined) => (eventId === undefined ? {} : { id: eventId })
 

@@ -20,12 +20,16 @@ export {
   ItemNotFound,
   ItemStillInvalid,
   NothingStored,
+  NothingToCorrect,
   QueryRefused,
   UploadUnknown,
 } from "./batch/BatchProblem.ts"
 export type { BatchWork, Counts, Notice } from "./batch/BatchWork.ts"
 export { type ErrorGroup, type ErrorSummary, type FailureReport, newBatch, type ResultSummary, UploadBatch } from "./batch/UploadBatch.ts"
 export { criteria, loadBatchWorkflow, maxRetries, retryWindow } from "./batch/UploadBatchWorkflow.ts"
+export { CorrectionRefusal } from "./corrections/CorrectItems.ts"
+export type { CorrectionReport, RefusedCorrection } from "./corrections/CorrectionFile.ts"
+export { type FailureFile, FailureFormat, type FailureOptions, FailuresTooWide } from "./corrections/FailureFile.ts"
 export { FileChanged, FileDamaged, type FileProblem, TooManyItems } from "./file/FileProblem.ts"
 export type { SharedFiles, UploadFiles } from "./file/UploadFiles.ts"
 export { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
@@ -51,6 +55,8 @@ export { rebuildSearch, storedKinds } from "./store/SearchRebuild.ts"
 export type { BatchListing, BatchPage, Entry, EntryPage, EntryQuery } from "./UploadLists.ts"
 export type {
   CorrectError,
+  CorrectFileError,
+  CorrectionOptions,
   ItemHistory,
   KindUploads,
   KnownUpload,

@@ -185,6 +185,8 @@ const registry: Readonly<Record<string, Entry>> = {
   ItemNotFound: notFound,
   StoredItemNotFound: notFound,
   ItemStillInvalid: refused,
+  NothingToCorrect: conflict,
+  FailuresTooWide: refused,
   UploadUnknown: { ...notFound, next: { http: "GET /api/v1/upload-kinds lists them", cli: "see `detent upload kinds`" } },
   FieldNotIndexed: usage,
   FileNotFound: notFound,

@@ -5,7 +5,7 @@ import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import { withFileParts } from "../contract/Answers.ts"
+import { answersWith, text, withFileParts } from "../contract/Answers.ts"
 import { IdempotencyHeaders, LiveHeaders } from "../contract/Headers.ts"
 import { Count, Millis, Opaque, pageOf, paging } from "../contract/Paging.ts"
 import { problems } from "../contract/Problem.ts"
@@ -119,9 +119,44 @@ const Where = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Union([S
 // The upload service limits the size of the file when it stores it.
 export const formLimits = { maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] } as const
 
+const CorrectionForm = Schema.Struct({
+  file: Schema.String.annotate({ description: "The corrected file of failures: CSV, XLSX, a JSON array or JSON lines" }),
+})
+
 const UploadForm = Schema.Struct({
   file: Schema.String.annotate({ description: "CSV, TSV, XLSX, a JSON array or JSON lines; plain or packed with gzip or zstd" }),
 })
+
+/** What a file of corrections changed. */
+export const CorrectionReport = Schema.Struct({
+  rows: Schema.Int,
+  /** Items with other content, which the next retry stores. */
+  corrected: Schema.Int,
+  /** Rows that are as the failed items are, or that were sent before. */
+  unchanged: Schema.Int,
+  refused: Schema.Int,
+  /** The first 100 refused rows. */
+  refusals: Schema.Array(
+    Schema.Struct({
+      /** The line of the file of corrections, or the row of its sheet. */
+      line: Schema.Int,
+      /** The item, if the row says which. */
+      item: Schema.optionalKey(Schema.Int),
+      refusal: Schema.Literals(["bad_row", "no_such_item", "stored", "retrying", "repeated", "still_invalid"]),
+      message: Schema.String,
+    }),
+  ),
+}).annotate({ identifier: "CorrectionReport" })
+export type CorrectionReport = typeof CorrectionReport.Type
+
+export const FailureFormat = Schema.Literals(["csv", "jsonl"])
+
+/** What the sender says of the format of a file. */
+const tableQuery = {
+  ...TableOptions.fields,
+  header: Schema.optionalKey(Schema.Literals(["true", "false"])),
+  sheet: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+}
 
 const kindParams = { kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)) }
 
@@ -135,9 +170,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       query: {
         force: Schema.optionalKey(Schema.Literals(["true", "false"])),
         kind: Schema.optionalKey(kindParams.kind),
-        ...TableOptions.fields,
-        header: Schema.optionalKey(Schema.Literals(["true", "false"])),
-        sheet: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+        ...tableQuery,
         md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "an MD5 in hex" }))),
       },
       payload: UploadForm.pipe(HttpApiSchema.asMultipartStream(formLimits)),
@@ -205,6 +238,40 @@ export class UploadApi extends HttpApiGroup.make("uploads")
         OpenApi.Description,
         "Replaces the content of a failed item, for the next retry. Content that would fail again is refused with the reason.",
       ),
+    HttpApiEndpoint.get("failures", "/api/v1/uploads/:batchId/failures", {
+      params,
+      query: {
+        format: Schema.optionalKey(FailureFormat),
+        /** Only failed items after this one. */
+        after: Schema.optionalKey(Count),
+        /** At most this many. Default: all. */
+        limit: Schema.optionalKey(Count),
+      },
+      success: HttpApiSchema.StreamUint8Array({ contentType: "text/csv" }),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Read the failed items of an upload as a file")
+      .annotate(
+        OpenApi.Description,
+        "CSV (the default) or JSON lines, as a stream: the number of each failed item, its line, its id, why it failed, and its content. " +
+          "Corrected, the file is sent to `corrections`.",
+      )
+      .annotate(OpenApi.Transform, answersWith({ "text/csv": text, "application/x-ndjson": text })),
+    HttpApiEndpoint.post("correctFrom", "/api/v1/uploads/:batchId/corrections", {
+      params,
+      query: tableQuery,
+      payload: CorrectionForm.pipe(HttpApiSchema.asMultipartStream(formLimits)),
+      success: CorrectionReport,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Correct failed items by a file")
+      .annotate(
+        OpenApi.Description,
+        "Takes the corrected file of failures in the part `file` of a multipart form: CSV, XLSX, JSON or JSON lines. Of a table, rows and " +
+          "columns may be left out, except `detent:item`. Each row is checked; `retry` then stores the corrected items. The same file sent again " +
+          "changes nothing.",
+      )
+      .annotate(OpenApi.Transform, withFileParts("file")),
     HttpApiEndpoint.post("retry", "/api/v1/uploads/:batchId/retry", { params, success: UploadStatus, error })
       .annotate(OpenApi.Summary, "Retry the failed items of an upload")
       .annotate(OpenApi.Description, "Retries the failed items of a partially completed upload, or resumes a failed upload."),

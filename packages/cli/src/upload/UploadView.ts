@@ -61,6 +61,8 @@ const correctionSteps = (batchId: string, here: string): string =>
     `See what was refused: detent upload show ${batchId} --items failed${here}`,
     `show one item:        detent upload show ${batchId} --item ITEM${here}`,
     `correct it:           detent upload correct ${batchId} ITEM --with '{…}'${here}`,
+    `or all as a file:     detent upload failures ${batchId} > bad.csv${here}`,
+    `corrected:            detent upload correct ${batchId} --from bad.csv${here}`,
     `then retry:           detent upload retry ${batchId}${here}`,
   ].join("\n")
 

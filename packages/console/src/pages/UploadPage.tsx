@@ -19,6 +19,7 @@ import { useAct } from "../parts/useAct.ts"
 import { useRows } from "../parts/useRows.ts"
 import { type Column, VirtualTable } from "../parts/VirtualTable.tsx"
 import { Progress } from "./Batches.tsx"
+import { CorrectionBar } from "./UploadCorrections.tsx"
 import { DropFile } from "./Uploads.tsx"
 
 export const UploadPage = ({ names: [batchId = ""] }: { readonly names: ReadonlyArray<string> }) => {
@@ -209,6 +210,7 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
           </p>
         </div>
       )}
+      {items.failed === 0 ? null : <CorrectionBar status={status} />}
       {pages.error !== null && rows.length === 0 ? <ProblemNote problem={pages.error} onRetry={() => void pages.refetch()} /> : null}
       {pages.isPending ? (
         <div className="p-4">

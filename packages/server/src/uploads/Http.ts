@@ -7,6 +7,7 @@ import * as uploads from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Stream from "effect/Stream"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
@@ -21,9 +22,8 @@ export const uploadHandlers = HttpApiBuilder.group(
     const changing = yield* makeChanging<Uploads>()
     const feed = yield* UploadFeed
     return handlers
-      .handle("send", ({ request, headers, query: { force, kind, md5, header, ...table } }) => {
-        const given = { ...table, ...(header === undefined ? {} : { header: header === "true" }) }
-        const options = { key: headers["idempotency-key"], force: force === "true", kind, md5, given }
+      .handle("send", ({ request, headers, query: { force, kind, md5, ...table } }) => {
+        const options = { key: headers["idempotency-key"], force: force === "true", kind, md5, given: givenTable(table) }
         // The file is stored while it arrives: later parts of the form are not read first.
         return operating(Effect.scoped(Effect.flatMap(readFile(request), (file) => uploads.receive(file, options))))
       })
@@ -48,6 +48,24 @@ export const uploadHandlers = HttpApiBuilder.group(
         } = input
         return changing(input, uploads.correct(batchId, index, payload))
       })
+      .handleRaw("failures", ({ params, query }) =>
+        operating(
+          Effect.map(uploads.failures(params.batchId, query), ({ fileName, contentType, text }) =>
+            HttpServerResponse.stream(Stream.encodeText(text), {
+              contentType,
+              headers: {
+                "content-disposition": `attachment; filename*=UTF-8''${encodeURIComponent(fileName.toWellFormed())}`,
+                "x-content-type-options": "nosniff",
+              },
+            }),
+          ),
+        ),
+      )
+      .handle("correctFrom", ({ params, request, query }) =>
+        operating(
+          Effect.scoped(Effect.flatMap(readFile(request), (file) => uploads.receiveCorrections(params.batchId, file, givenTable(query)))),
+        ),
+      )
       .handle("retry", (input) => {
         const { params } = input
         return changing(input, uploads.retry(params.batchId))
@@ -63,3 +81,9 @@ export const uploadHandlers = HttpApiBuilder.group(
       .handle("itemOfKind", ({ params: { kind, id } }) => operating(uploads.itemOfKind(kind, id)))
   }),
 )
+
+/** The format of a file, as the query of its request says it. */
+const givenTable = <T extends object>({ header, ...table }: T & { readonly header?: "true" | "false" }) => ({
+  ...table,
+  ...(header === undefined ? {} : { header: header === "true" }),
+})

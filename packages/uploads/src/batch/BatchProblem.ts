@@ -52,15 +52,17 @@ export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("
   batchId: Schema.String,
   retryCount: Schema.Int,
   lastRetryAt: Schema.Finite,
-  /** The item whose correction is refused, because no retry would use it. */
-  index: Schema.optionalKey(Schema.Int),
+  /** The correction that is refused, because no retry would use it: of an item, or of a file. */
+  correction: Schema.optionalKey(Schema.Union([Schema.Int, Schema.String])),
 }) {
   override get message() {
-    const { batchId, retryCount, lastRetryAt, index } = this
+    const { batchId, retryCount, lastRetryAt, correction } = this
     const next =
-      index === undefined
+      correction === undefined
         ? "upload its file again with force (`--force`)"
-        : `the correction of item ${index} would never be used; upload the corrected item in a file of its own`
+        : typeof correction === "number"
+          ? `the correction of item ${correction} would never be used; upload the corrected item in a file of its own`
+          : `the corrections of ${correction} would never be used; upload the corrected items in a file of their own`
     return `batch ${batchId} has failed ${retryCount} times and ended last at ${DateTime.formatIso(DateTime.makeUnsafe(lastRetryAt))}; a batch can be retried within 24 hours until it has failed three times; ${next}`
   }
 }
@@ -69,6 +71,19 @@ export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("
 export class ItemNotFailed extends Schema.TaggedError<ItemNotFailed>()("ItemNotFailed", { batchId: Schema.String, index: Schema.Int }) {
   override get message() {
     return `item ${this.index} of batch ${this.batchId} does not exist, has not failed, or is being retried; list the failed items to find it`
+  }
+}
+
+/** The batch has no failed items to correct. */
+export class NothingToCorrect extends Schema.TaggedError<NothingToCorrect>()("NothingToCorrect", {
+  batchId: Schema.String,
+  stored: Schema.Int,
+  state: Schema.String,
+}) {
+  override get message() {
+    const { batchId, stored, state } = this
+    const items = `${stored} ${stored === 1 ? "item is" : "items are"} stored and none has failed`
+    return `there is nothing to correct in upload ${batchId}, which is ${state}: ${items}; upload items that you want to replace in a file of their own`
   }
 }
 

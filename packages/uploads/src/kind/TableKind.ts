@@ -57,5 +57,6 @@ const objectOf = (nested: Nested): object =>
 export const textCells = (value: unknown): unknown => {
   if (typeof value === "number" || typeof value === "boolean") return String(value)
   if (typeof value !== "object" || value === null) return value
+  if (Array.isArray(value)) return value.map(textCells)
   return Object.fromEntries(Object.entries(value).map(([name, cell]) => [name, textCells(cell)]))
 }

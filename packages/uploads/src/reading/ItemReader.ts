@@ -41,8 +41,8 @@ export interface ItemReader {
     items: ReadonlyArray<ItemText>,
     notes: Effect.Effect<LimitNotes<E>, E>,
   ) => Effect.Effect<ReadonlyArray<ReadContent>, E>
-  /** Reads a corrected item, and also refuses unknown keys, which are mistakes of the user. */
-  readonly readStrictly: (kind: ItemKind, text: string) => Effect.Effect<ReadContent>
+  /** Reads corrected items, and also refuses unknown keys, which are mistakes of the user. */
+  readonly readStrictly: (kind: ItemKind, texts: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ReadContent>>
 }
 
 export const defaultItemLimit: TaskLimit = { time: "10 seconds", memory: 512 }
@@ -73,17 +73,26 @@ export const makeItemReader = (limit: TaskLimit): Effect.Effect<ItemReader, neve
         if (!reader.canRead(kind)) return Effect.sync(() => items.map(({ text }) => readContent(text, kind)))
         return Effect.flatMap(notes, (found) => reader.read(kind, items, found, false))
       },
-      readStrictly: (kind, text) => {
-        if (!reader.canRead(kind)) return Effect.sync(() => readStrictly(text, kind))
-        return Effect.map(reader.read(kind, [{ index: 0, text }], memoryNotes(), true), ([read]) => read ?? readStrictly(text, kind))
+      readStrictly: (kind, texts) => {
+        if (!reader.canRead(kind)) return Effect.sync(() => texts.map((text) => readStrictly(text, kind)))
+        const items = texts.map((text, index) => ({ index, text }))
+        return reader.read(kind, items, memoryNotes(), true)
       },
     }
   })
 
-/** Limit notes in memory, for an item without a row in the table. */
+/** Limit notes in memory, for corrections: their items have no rows in the table. */
 const memoryNotes = (): LimitNotes<never> => {
-  let attempts = 0
-  return { find: () => undefined, add: () => Effect.sync(() => ++attempts) }
+  const notes = new Map<number, LimitNote>()
+  return {
+    find: (index) => notes.get(index),
+    add: (index, _limit, problem) =>
+      Effect.sync(() => {
+        const attempts = (notes.get(index)?.attempts ?? 0) + 1
+        notes.set(index, { attempts, problem })
+        return attempts
+      }),
+  }
 }
 
 class PooledReader {

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import type { ErrorSummary } from "../batch/UploadBatch.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { EntryValues } from "./Dialect.ts"
-import { ContentRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
+import { ContentRow, DuplicateRow, EntryRow, type EntryState, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
 /** A new entry for an item of a file. */
@@ -129,26 +129,38 @@ export const updateEntries = (
   return Effect.map(store.rows("updateEntries", IndexRow, updated), (all) => new Set(all.map((row) => row.item_index)))
 }
 
+export interface EntryFilter {
+  readonly state?: EntryState
+  /** Why items failed. Default of `state`, with it: `failed`. */
+  readonly reason?: string
+  readonly after?: number
+  readonly limit: number
+}
+
 /** Items of a batch in a state, in the order of the file. */
 export const listEntries = (
   store: UploadStore,
   batch: number,
-  { state, after, limit }: { readonly state?: string; readonly after?: number; readonly limit: number },
-): Effect.Effect<ReadonlyArray<EntryRow>, PersistenceFailed> => {
-  const { sql, entries } = store.dialect
+  filter: EntryFilter,
+): Effect.Effect<ReadonlyArray<EntryRow>, PersistenceFailed> => store.rows("listEntries", EntryRow, entriesPage(store, batch, filter))
+
+/** The statement of a page of entries, which an index serves. */
+export const entriesPage = (
+  { dialect }: UploadStore,
+  batch: number,
+  { reason, state = reason === undefined ? undefined : "failed", after, limit }: EntryFilter,
+) => {
+  const { sql, entries } = dialect
   const conditions = [
     sql`batch = ${batch}`,
     sql`item_index > ${after ?? -1}`,
-    // Repeats the condition of the partial index of entries that are not stored, so that it can be used.
+    // Repeats the condition of the partial indexes of entries that are not stored, so that they can be used.
     ...(state === undefined ? [] : [state === "stored" ? sql`state = 'stored'` : sql`state = ${state} and state <> 'stored'`]),
+    ...(reason === undefined ? [] : [sql`reason = ${reason}`]),
   ]
-  return store.rows(
-    "listEntries",
-    EntryRow,
-    sql`
-      select item_index, state, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
-      where ${sql.and(conditions)} order by item_index limit ${limit}`,
-  )
+  return sql`
+    select item_index, state, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
+    where ${sql.and(conditions)} order by item_index limit ${limit}`
 }
 
 /** One item of a batch. */
@@ -165,22 +177,6 @@ export const contentOf = (store: UploadStore, batch: number, index: number): Eff
   const { sql, entries } = store.dialect
   const found = sql`select content from ${entries} where batch = ${batch} and item_index = ${index}`
   return Effect.map(store.rows("contentOf", ContentRow, found), ([row]) => row?.content ?? undefined)
-}
-
-/** Replaces the content of a failed item, and records when. Returns false if the item has not failed or is being retried. */
-export const replaceContent = (
-  store: UploadStore,
-  batch: number,
-  index: number,
-  content: string,
-  at: number,
-): Effect.Effect<boolean, PersistenceFailed> => {
-  const { sql, entries } = store.dialect
-  const replaced = sql`
-    update ${entries} set content = ${content}, corrected_at = ${at}
-    where batch = ${batch} and item_index = ${index} and state = 'failed'
-    returning item_index`
-  return Effect.map(store.rows("replaceContent", IndexRow, replaced), (rows) => rows.length > 0)
 }
 
 /** How many examples of a reason are listed. */

@@ -37,9 +37,3 @@ export const limitNotes = (
     }
   })
 }
-
-/** Deletes the record of an item with new content, so that it is read again. */
-export const forgetLimit = (store: UploadStore, batch: number, index: number): Effect.Effect<void, PersistenceFailed> => {
-  const { sql, limits } = store.dialect
-  return store.run("forgetLimit", sql`delete from ${limits} where batch = ${batch} and item_index = ${index}`)
-}

@@ -4,8 +4,10 @@ import { formatText } from "@detent/tables/TableFormat"
 import {
   BatchExists,
   type BatchStatus,
+  type CorrectionReport,
   type Entry,
   type EntryQuery,
+  type FailureOptions,
   type FailureReport,
   type ItemQuery,
   type StartOptions,
@@ -168,32 +170,12 @@ export const list = (query: { readonly limit: number; readonly after?: number | 
     return paged({ uploads: listed }, page.next)
   })
 
-/** The most items that one filtered page examines. */
-const mostScanned = 10_000
-
 /** A page of the items of an upload; with a reason, only items that failed for that reason. */
-export const items = (id: string, { reason, ...query }: EntryQuery & { readonly reason?: string | undefined }) =>
-  Effect.gen(function* () {
-    const uploads = yield* Uploads
-    if (reason === undefined) {
-      const page = yield* uploads.items(id, query)
-      return paged({ items: page.items.map(itemOf) }, page.next)
-    }
-    const { limit = 100, state = "failed" } = query
-    const found: Array<ReturnType<typeof itemOf>> = []
-    let after = query.after
-    for (let looked = 0; looked < mostScanned; ) {
-      const page = yield* uploads.items(id, { state, limit: 1000, ...optional({ after }) })
-      for (const entry of page.items) {
-        if (entry.problem?.reason === reason) found.push(itemOf(entry))
-        after = entry.index
-        if (found.length === limit) return paged({ items: found }, after)
-      }
-      if (page.next === undefined) return { items: found }
-      looked += page.items.length
-    }
-    return paged({ items: found }, after)
-  })
+export const items = (id: string, query: EntryQuery) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.items(id, query)),
+    (page) => paged({ items: page.items.map(itemOf) }, page.next),
+  )
 
 /** One item of an upload, with the history of its states and its source. */
 export const history = (id: string, index: number) =>
@@ -231,6 +213,28 @@ export const correct = (id: string, index: number, item: object) =>
       isRepeated && wasFailed ? Effect.void : Effect.fail(notFailed),
     )
   })
+
+/** The failed items of an upload as a file. */
+export const failures = (id: string, options: FailureOptions) => Effect.flatMap(Uploads, (uploads) => uploads.failures(id, options))
+
+const reportOf = ({ refusals, ...counts }: CorrectionReport) => ({
+  ...counts,
+  refusals: refusals.map(({ line, item, refusal, message }) => ({ line, ...optional({ item }), refusal, message })),
+})
+
+/** Corrects failed items by a local file, for the next retry. The same file again changes nothing. */
+export const correctFrom = (id: string, file: string, given: TableOptions) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.correctFrom(id, file, { given })),
+    reportOf,
+  )
+
+/** Corrects failed items by a received file, for the next retry. The same file again changes nothing. */
+export const receiveCorrections = <E, R>(id: string, { fileName, content }: ReceivedFile<E, R>, given: TableOptions) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.receiveCorrections(id, content, { fileName, given })),
+    reportOf,
+  )
 
 /** Retries the failed items of a partially completed upload, or resumes a failed upload. */
 export const retry = (id: string) =>

@@ -91,6 +91,6 @@ interface ItemsAsked {
 const itemsOf = ({ upload: id, limit, after, reason }: ItemsAsked, state: EntryState) =>
   Effect.gen(function* () {
     return yield* upTo(limit, (yield* numberOf(after)).after, (most, from) =>
-      operations.items(id, { state, reason, limit: most, ...optional({ after: from }) }),
+      operations.items(id, { state, limit: most, ...optional({ after: from, reason }) }),
     )
   })

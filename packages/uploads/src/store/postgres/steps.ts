@@ -38,6 +38,8 @@ const statements = (schema: string): ReadonlyArray<string> => [
     primary key (batch, item_index)
   )`,
   `create unique index upload_entries_stored on ${schema}.upload_entries (batch, item_id) where state = 'stored'`,
+  // Failed items by their reason, in the order of the file.
+  `create index upload_entries_reason on ${schema}.upload_entries (batch, reason, state, item_index) where state <> 'stored'`,
   `create index upload_entries_open on ${schema}.upload_entries (batch, state, item_index) where state <> 'stored'`,
   // Items of all kinds, as JSON. An item without a time has 0. The vector has the words, and a token for each value of a searched
   // field; the sequence has the words of a long text in their order, because its vector has no positions.

@@ -38,6 +38,8 @@ const statements = [
     primary key (batch, item_index)
   ) without rowid`,
   `create unique index detent_upload_entries_stored on detent_upload_entries (batch, item_id) where state = 'stored'`,
+  // Failed items by their reason, in the order of the file.
+  `create index detent_upload_entries_reason on detent_upload_entries (batch, reason, state, item_index) where state <> 'stored'`,
   `create index detent_upload_entries_open on detent_upload_entries (batch, state, item_index) where state <> 'stored'`,
   // Items of all kinds, as JSON. An item without a time has 0.
   `create table detent_upload_items (
