@@ -62,6 +62,28 @@ describe("an upload from the command line", () => {
     assert.strictEqual(untouched.err, "it began as stored; no events since\n")
   })
 
+  it("whose refused items are written as a file takes the corrected file, and stores them", async () => {
+    await writeFile(join(cwd, "bad.csv"), "id,title\n1,One\n,Two\n,Three\n")
+    const id = String(statuses((await detent("upload", "run", "bad.csv", "--json")).out).at(-1)?.batchId)
+    const { code, out, err } = await detent("upload", "failures", id)
+    assert.strictEqual(code, 0, err)
+    assert.match(out, /^\ufeffdetent:item,detent:line,[^\n]*,id,title\n1,3,,missing_id,[^\n]*,,Two\n2,4,/)
+    assert.include(err, `detent upload correct ${id} --from FILE`)
+    const lines = await detent("upload", "failures", id, "--format", "jsonl", "--after", "1")
+    assert.deepInclude(JSON.parse(lines.out), { item: 2, content: { id: "", title: "Three" } })
+    await writeFile(join(cwd, "fixed.csv"), out.replace(",,Two", ",2,Two").replace(",,Three", ",1,Three"))
+    const corrected = await detent("upload", "correct", id, "--from", "fixed.csv")
+    assert.strictEqual(corrected.code, 5, corrected.err)
+    assert.strictEqual(corrected.out, "corrected  1\nunchanged  0\nrefused    1\n")
+    assert.include(corrected.err, "line 3: item 2 would fail again (duplicate): item 0 of the batch has the same id 1")
+    await writeFile(join(cwd, "fixed2.csv"), "detent:item,id\n2,3\n")
+    assert.strictEqual((await detent("upload", "correct", id, "--from", "fixed2.csv")).code, 0)
+    const both = await detent("upload", "correct", id, "2", "--from", "fixed2.csv")
+    assert.strictEqual(both.code, 2)
+    const retried = await detent("upload", "retry", id, "--json")
+    assert.deepInclude(statuses(retried.out).at(-1)?.items, { stored: 3, failed: 0 })
+  })
+
   it("lists as many items as its limit says, and the cursor of the next one", async () => {
     await writeItemFile(join(cwd, "many.jsonl"), { items: 1300, seed: 6, layout: "lines", firstId: 900_000 })
     const id = String(statuses((await detent("upload", "run", "many.jsonl", "--json")).out).at(-1)?.batchId)

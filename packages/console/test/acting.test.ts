@@ -176,4 +176,34 @@ describe("acting in the console", unless(noBrowser), () => {
       assert.deepStrictEqual(tab.problems, [])
     }),
   )
+
+  it.live("corrects failed items by a file and in a grid, and stores them", () =>
+    Effect.gen(function* () {
+      const { url } = yield* shared
+      const form = new FormData()
+      form.append("file", new Blob(["id,title\n11,One\n,Two\n,Three\n"]), "rows.csv")
+      const { text } = yield* request(`${url}/api/v1/uploads`, { method: "POST", body: form })
+      const tab = yield* openTab(`${url}/uploads/${JSON.parse(text).batchId}`)
+      yield* tab.shows("Download as CSV")
+      const address = yield* tab.run((page) => page.getByRole("link", { name: "Download as CSV" }).getAttribute("href"))
+      const failures = yield* request(`${url}${address}`)
+      const corrected = failures.text.replace(",,Two", ",12,Two").replace(",,Three", ",11,Three")
+      yield* tab.run((page) =>
+        page.getByLabel("Corrected file").setInputFiles({ name: "fixed.csv", mimeType: "text/csv", buffer: Buffer.from(corrected) }),
+      )
+      yield* tab.shows("1 corrected, 1 refused")
+      yield* tab.shows("line 3: item 2 would fail again (duplicate): item 0 of the batch has the same id 11")
+      yield* tab.run((page) => page.getByRole("button", { name: "Correct in a grid" }).click())
+      yield* tab.run((page) => page.getByLabel("id, line 4").fill("11"))
+      yield* tab.run((page) => page.getByRole("button", { name: "Correct 1" }).click())
+      yield* tab.until(`/would fail again \\(duplicate\\)/.test(document.querySelector("dialog").innerText)`)
+      yield* tab.run((page) => page.getByLabel("id, line 4").fill("13"))
+      yield* tab.run((page) => page.getByRole("button", { name: "Correct 1" }).click())
+      yield* tab.shows("1 corrected.")
+      yield* tab.run((page) => page.keyboard.press("Escape"))
+      yield* tab.run((page) => page.getByRole("button", { name: "Retry" }).click())
+      yield* tab.until(`/\\b3\\s+stored/.test(document.body.innerText)`)
+      assert.deepStrictEqual(tab.problems, [])
+    }),
+  )
 })

@@ -53,10 +53,10 @@ export const CorrectionBar = ({ status: { batchId } }: { readonly status: Upload
   return (
     <>
       <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
-        <a className="link" href={pathOf(["uploads", batchId, "failures"], { format: "csv" })} download>
+        <a className="text-accent hover:underline" href={pathOf(["uploads", batchId, "failures"], { format: "csv" })} download>
           Download as CSV
         </a>
-        <a className="link" href={pathOf(["uploads", batchId, "failures"], { format: "jsonl" })} download>
+        <a className="text-accent hover:underline" href={pathOf(["uploads", batchId, "failures"], { format: "jsonl" })} download>
           as JSON lines
         </a>
         <input ref={input} type="file" hidden aria-label="Corrected file" onChange={({ target }) => void correct(target.files?.[0])} />

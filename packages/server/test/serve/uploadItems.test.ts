@@ -87,6 +87,43 @@ describe("items of uploads over HTTP", () => {
     }),
   )
 
+  it.live("that failed are a file, and the corrected file corrects them", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* running
+      const batchId = yield* upload({ url, client } as Served, '{"sku":"f1","title":1}\n{"sku":"f2","title":"x"}\n{"sku":"f3"}')
+      const file = yield* Effect.promise(() => fetch(`${url}/api/v1/uploads/${batchId}/failures`))
+      assert.deepStrictEqual(
+        ["content-type", "content-disposition"].map((name) => file.headers.get(name)),
+        ["text/csv; charset=utf-8; header=present", "attachment; filename*=UTF-8''items.failures.csv"],
+      )
+      const text = yield* Effect.promise(() => file.text())
+      assert.match(text, /^detent:item,detent:line,detent:id,detent:reason,detent:problem,sku,title\n0,1,f1,invalid_field,/)
+      const page = yield* request(`${url}/api/v1/uploads/${batchId}/failures?format=jsonl&after=0&limit=1`)
+      assert.deepInclude(JSON.parse(page.text), { item: 2, line: 3, reason: "missing_field", content: { sku: "f3" } })
+      const correct = (content: string, id = batchId) => {
+        const body = new FormData()
+        body.append("file", new Blob([content]), "fixed.csv")
+        return request(`${url}/api/v1/uploads/${id}/corrections`, { method: "POST", body })
+      }
+      const wrong = yield* correct("sku,title\nf1,one\n")
+      assert.strictEqual(wrong.status, 422)
+      assert.include(JSON.parse(wrong.text).detail, "it has no column detent:item, which says the item of each row")
+      assert.strictEqual((yield* correct("detent:item\n1\n", "batch-none")).status, 404)
+      const { status, text: report } = yield* correct("detent:item,title\n0,one\n1,two\n2,three\n")
+      assert.strictEqual(status, 200)
+      assert.deepInclude(JSON.parse(report), { rows: 3, corrected: 2, unchanged: 0, refused: 1 })
+      assert.deepInclude(JSON.parse(report).refusals[0], { line: 3, item: 1, refusal: "stored" })
+      yield* client.uploads.retry({ params: { batchId } })
+      yield* Effect.repeat(client.uploads.get({ params: { batchId } }), {
+        until: ({ state }) => state === "completed",
+        schedule: Schedule.spaced("50 millis"),
+      })
+      const late = yield* correct("detent:item,title\n0,one\n")
+      assert.strictEqual(late.status, 409)
+      assert.include(JSON.parse(late.text).detail, "there is nothing to correct")
+    }),
+  )
+
   it.live("are not searched with a text that is no cursor", () =>
     Effect.gen(function* () {
       const { url } = yield* running
