@@ -113,7 +113,7 @@ describe("an upload from the command line", () => {
     const cancelled = await detent("upload", "cancel", id, "--reason", "the wrong file", "--yes")
     assert.match(cancelled.out, /^cancelled +it was cancelled: the wrong file$/m)
     const kinds = await detent("upload", "kinds")
-    assert.match(kinds.out, /^KIND +DEFAULT +FIELDS\nItems +yes *\n$/)
+    assert.match(kinds.out, /^KIND +DEFAULT +VIEW +FIELDS\nItems +yes +detent_items_items *\n$/)
     const found = await detent("upload", "search", "story", "--kind", "Items", "--limit", "1", "--json")
     assert.deepInclude(JSON.parse(found.out).item, { type: "story" })
     assert.strictEqual((await detent("upload", "search", "--where", "nothing", "--json")).code, 2)

@@ -36,6 +36,7 @@ import { FileDamaged, type FileProblem } from "./file/FileProblem.ts"
 import { isAddress, localFiles } from "./file/UploadFiles.ts"
 import { type ItemStep, stepsOf } from "./ItemHistory.ts"
 import { itemInstanceId } from "./item/ItemEntity.ts"
+import type { ItemColumn } from "./kind/ItemColumns.ts"
 import type { JsonObject } from "./kind/ItemKind.ts"
 import type { AnyUpload, UploadDefinition } from "./kind/UploadDefinition.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
@@ -44,6 +45,7 @@ import { type Kind, kindNamed, kindOfBatch, type Uploading } from "./stages/Uplo
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { contentOf, findEntry } from "./store/Entries.ts"
 import type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
+import { viewName } from "./store/ItemViews.ts"
 import type { BatchRow } from "./store/Rows.ts"
 import { type BatchPage, batchPage, type Entry, type EntryPage, type EntryQuery, entryOf, entryPage } from "./UploadLists.ts"
 
@@ -100,6 +102,10 @@ export interface KnownUpload {
   readonly fields: ReadonlyArray<string>
   /** Whether this is the default kind of uploads. */
   readonly isDefault: boolean
+  /** The name of the SQL view of its stored items. */
+  readonly view: string
+  /** The columns of the view that are fields of the items. */
+  readonly columns: ReadonlyArray<Pick<ItemColumn, "name" | "type">>
 }
 
 /** Uploads of one kind, with the type of its items. */
@@ -202,7 +208,13 @@ export class UploadService implements UploadsService {
     this.#uploading = uploading
     this.#workflow = workflow
     this.#defaultKind = defaultKind
-    this.kinds = [...uploading.kinds.values()].map(({ name, fields }) => ({ name, fields, isDefault: name === defaultKind }))
+    this.kinds = [...uploading.kinds.values()].map(({ name, fields, columns }) => ({
+      name,
+      fields,
+      isDefault: name === defaultKind,
+      view: uploading.store.dialect.viewName(viewName(name)),
+      columns: columns.map(({ name: column, type }) => ({ name: column, type })),
+    }))
   }
 
   of<Item, Field extends string>(upload: UploadDefinition<Item, Field>): KindUploads<Item, Field> {

@@ -32,6 +32,7 @@ import { makeBatchWork } from "./stages/makeBatchWork.ts"
 import { ReadOnce } from "./stages/ReadOnce.ts"
 import type { Kind, Uploading } from "./stages/Uploading.ts"
 import { itemTable } from "./store/ItemTable.ts"
+import { makeViews } from "./store/ItemViews.ts"
 import { UploadStore } from "./store/UploadStore.ts"
 import { UploadService, type UploadsService } from "./UploadService.ts"
 
@@ -72,6 +73,7 @@ const make = (options: UploadsOptions) =>
     const kinds = new Map<string, Kind>()
     const { uploads = [Items] } = options
     for (const { kind } of uploads) kinds.set(kind.name, { ...kind, table: itemTable(store, kind.name) })
+    yield* makeViews(store, kinds.values())
     const items = yield* loadItemWorkflow(readDefinition("upload-item.json"))
     yield* engine.register(items.machine)
     const uploading: Uploading = {

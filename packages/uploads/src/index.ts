@@ -38,6 +38,7 @@ export type { FieldValue } from "./item/FieldToken.ts"
 export { ItemEntity } from "./item/ItemEntity.ts"
 export { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
 export { loadItemWorkflow } from "./item/ItemWorkflow.ts"
+export type { ColumnType, ItemColumn } from "./kind/ItemColumns.ts"
 export type { Integrity, JsonObject } from "./kind/ItemKind.ts"
 export { Items } from "./kind/Items.ts"
 export {

@@ -233,7 +233,7 @@ describe.each(databases)("$name", (database) => {
       yield* run(
         Effect.gen(function* () {
           const service = yield* Uploads
-          expect(service.kinds).toEqual([
+          expect(service.kinds).toMatchObject([
             { name: "Products", fields: ["brand", "tags"], isDefault: true },
             { name: "Meetings", fields: ["room"], isDefault: false },
             { name: "Posts", fields: ["type", "by"], isDefault: false },

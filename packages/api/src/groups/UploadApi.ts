@@ -104,6 +104,11 @@ export const UploadKind = Schema.Struct({
   fields: Schema.Array(Schema.String),
   /** Whether this is the default kind of uploads. */
   isDefault: Schema.Boolean,
+  /** The SQL view of its stored items, and the columns of it that are fields of the items. */
+  view: Schema.String,
+  columns: Schema.Array(
+    Schema.Struct({ name: Schema.String, type: Schema.Literals(["text", "integer", "number", "boolean", "time", "json"]) }),
+  ),
 })
 
 export const StoredKindItem = Schema.Struct({

@@ -55,8 +55,32 @@ export const Uploads = () => {
             }
           </Answer>
         </Panel>
+        <Kinds />
       </div>
     </>
+  )
+}
+
+/** The SQL view of each kind, with its columns. */
+const Kinds = () => {
+  const kinds = useRead(reads.uploadKinds)
+  return (
+    <Panel title="Kinds of items" flush>
+      <Answer of={kinds}>
+        {({ kinds: found }) => (
+          <ul>
+            {found.map(({ name, view, columns }) => (
+              <li key={name} className="border-b border-line px-4 py-2 last:border-0">
+                <span className="font-medium">{name}</span> <span className="text-muted">in SQL</span> <code>{view}</code>
+                {columns.length === 0 ? null : (
+                  <p className="truncate text-xs text-muted">{columns.map(({ name: column, type }) => `${column} ${type}`).join(", ")}</p>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Answer>
+    </Panel>
   )
 }
 

@@ -2,6 +2,7 @@
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Notice } from "../batch/BatchWork.ts"
+import type { ItemColumn } from "./ItemColumns.ts"
 import type { ReadItem } from "./ReadItem.ts"
 
 /** An item as JSON. */
@@ -40,6 +41,8 @@ export interface ItemKind {
   readonly contentOf: (item: object) => ItemContent
   /** Fields that searches can use. */
   readonly fields: ReadonlyArray<string>
+  /** The columns of its SQL view. */
+  readonly columns: ReadonlyArray<ItemColumn>
   /** The address of the module that exports the definition. With a module, worker processes read the items. */
   readonly module: string | undefined
   readonly check: ((item: object) => string | undefined) | undefined

@@ -23,6 +23,7 @@ import type { StandardSchemaV1 } from "effect/StandardSchema"
 import type { Notice } from "../batch/BatchWork.ts"
 import { tokensOf } from "../item/FieldToken.ts"
 import type { ItemProblem, ProblemReason } from "../item/ItemProblem.ts"
+import { columnsOf } from "./ItemColumns.ts"
 import type { Integrity, ItemContent, ItemKind } from "./ItemKind.ts"
 import { bad, kindOf } from "./ReadItem.ts"
 import { filledCells, nestedCells, textCells } from "./TableKind.ts"
@@ -149,6 +150,7 @@ const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOpt
       tokens: fields.flatMap((field) => tokensOf(field, (item as Readonly<Record<string, unknown>>)[field])),
     }),
     fields,
+    columns: columnsOf(schema),
     ...settingsOf(options),
   }
 }

@@ -2,7 +2,8 @@
 import type * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Fragment } from "effect/sql/Statement"
+import type { Fragment, Statement } from "effect/sql/Statement"
+import type { ItemColumn } from "../kind/ItemColumns.ts"
 import type { ItemContent } from "../kind/ItemKind.ts"
 import type { SearchTerm } from "./SearchText.ts"
 
@@ -11,6 +12,13 @@ export interface ItemOfBatch {
   readonly batch: number
   readonly index: number
   readonly item: ItemContent
+}
+
+export interface ViewStatements {
+  /** Make or replace it. */
+  readonly statements: ReadonlyArray<string>
+  /** The text by which the database knows that the view is current. */
+  readonly mark: string
 }
 
 export interface Dialect {
@@ -30,6 +38,14 @@ export interface Dialect {
   readonly writeEntries: (entries: ReadonlyArray<EntryValues>) => Effect.Effect<void, SqlError>
   /** Writes items of a kind, and replaces existing ones. */
   readonly writeItems: (kind: string, items: ReadonlyArray<ItemOfBatch>) => Effect.Effect<void, SqlError>
+  /** The view of a kind. */
+  readonly view: (view: string, kind: string, columns: ReadonlyArray<ItemColumn>) => ViewStatements
+  /** The name of a view, as SQL has it. */
+  readonly viewName: (view: string) => string
+  /** A query whose column `current` has the mark of a view. */
+  readonly viewMark: (view: string) => Statement<unknown & object>
+  /** Waits for other processes that change views, in a transaction. */
+  readonly lockViews: Effect.Effect<unknown, SqlError>
   /** Whether the item `i` matches all terms and has all tokens. */
   readonly matches: (terms: ReadonlyArray<SearchTerm>, tokens: ReadonlyArray<string>) => Fragment
 }

@@ -9,7 +9,7 @@ const { observed } = opening
 export default command(
   {
     name: "upload kinds",
-    summary: "the kinds of uploads, and the fields that a search can use",
+    summary: "the kinds of uploads: the fields that a search can use, and the SQL view of their items",
     arguments: [],
     options: [],
     examples: [{ line: "detent upload kinds --json", says: "the uploads of detent.config.ts; without a configuration, Items" }],
@@ -23,6 +23,7 @@ export default command(
         [
           { title: "KIND", of: ({ name }) => name },
           { title: "DEFAULT", of: ({ isDefault }) => (isDefault ? "yes" : "") },
+          { title: "VIEW", of: ({ view }) => view },
           { title: "FIELDS", of: ({ fields }) => fields.join(", ") },
         ],
         "",

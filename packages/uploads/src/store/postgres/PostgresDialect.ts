@@ -1,10 +1,13 @@
 /** Uploads on PostgreSQL, in a schema. */
+import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
+import type { ColumnType } from "../../kind/ItemColumns.ts"
 import { type Dialect, entryColumns, type ItemOfBatch } from "../Dialect.ts"
 import type { SearchTerm } from "../SearchText.ts"
+import { viewQuery } from "../ViewQuery.ts"
 import { queryOf, sequenceText, vectorOf } from "./TextVector.ts"
 
 export const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
@@ -19,8 +22,42 @@ export const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
   writeEntries: (entries) =>
     entries.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertEntries(schema), [JSON.stringify(entries)])),
   writeItems: (kind, items) => writeItems(sql, schema, kind, items),
+  view: (view, kind, columns) => {
+    const name = `${schema}."${view}"`
+    const query = viewQuery(columns, ownColumns(schema, kind), fieldOf)
+    const mark = `made from ${hash("sha256", query)}`
+    const statements = [`drop view if exists ${name}`, `create view ${name} as ${query}`, `comment on view ${name} is '${mark}'`]
+    return { statements, mark }
+  },
+  viewName: (view) => `${schema}.${view}`,
+  viewMark: (view) => sql`select obj_description(to_regclass(${`${schema}."${view}"`}), 'pg_class') as current`,
+  lockViews: sql`select pg_advisory_xact_lock(hashtext(${`${schema}.upload_views`}))`,
   matches: (terms, tokens) => matching(sql, terms, tokens),
 })
+
+/** The cast to JSON stands in a query of its own, which PostgreSQL runs once for each item instead of once for each column. */
+const ownColumns = (schema: string, kind: string) => ({
+  columns: "i.id as detent_id, b.batch_id as detent_upload, i.item_index as detent_item, j.item as detent_json",
+  from: `from ${schema}.upload_items i join ${schema}.upload_batches b on b.batch = i.batch
+    cross join lateral (select i.content::jsonb as item offset 0) as j where i.kind = '${kind}'`,
+})
+
+const columnTypes: Readonly<Record<Exclude<ColumnType, "json" | "time" | "integer">, { readonly json: string; readonly column: string }>> =
+  {
+    text: { json: "string", column: "text" },
+    number: { json: "number", column: "double precision" },
+    boolean: { json: "boolean", column: "boolean" },
+  }
+
+const fieldOf = (path: ReadonlyArray<string>, type: ColumnType): string => {
+  const keys = `'{${path.map((key) => `"${key}"`).join(",")}}'`
+  const text = `(j.item #>> ${keys})`
+  if (type === "json") return `j.item #> ${keys}`
+  if (type === "integer") return `case when ${text} ~ '^-?[0-9]{1,16}$' then ${text}::bigint end`
+  if (type === "time") return `case when ${text} ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,12}Z$' then ${text}::timestamptz end`
+  const { json, column } = columnTypes[type]
+  return `case when jsonb_typeof(j.item #> ${keys}) = '${json}' then ${text}::${column} end`
+}
 
 const matching = (sql: SqlClient, terms: ReadonlyArray<SearchTerm>, tokens: ReadonlyArray<string>): Fragment => {
   const { query, sequences } = queryOf(terms, tokens)

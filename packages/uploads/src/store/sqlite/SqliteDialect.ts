@@ -2,8 +2,10 @@
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import type { ColumnType } from "../../kind/ItemColumns.ts"
 import { type Dialect, type EntryValues, entryColumns, type ItemOfBatch, type Value } from "../Dialect.ts"
 import { type SearchTerm, wordsOf } from "../SearchText.ts"
+import { viewQuery } from "../ViewQuery.ts"
 
 export const sqliteDialect = (sql: SqlClient): Dialect => ({
   sql,
@@ -16,6 +18,16 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
   flag: (value) => sql`${value ? 1 : 0}`,
   writeEntries: (entries) => writeEntries(sql, entries),
   writeItems: (kind, items) => writeItems(sql, kind, items),
+  view: (view, kind, columns) => {
+    const named = `VIEW "detent_${view}"`
+    const query = viewQuery(columns, ownColumns(kind), fieldOf)
+    // SQLite keeps the statement from the name on.
+    return { statements: [`drop view if exists "detent_${view}"`, `create ${named} as ${query}`], mark: `CREATE ${named} as ${query}` }
+  },
+  viewName: (view) => `detent_${view}`,
+  viewMark: (view) => sql`select sql as current from sqlite_master where type = 'view' and name = ${`detent_${view}`}`,
+  // A write waits for the transactions of other processes.
+  lockViews: sql`update detent_upload_batches set stored = stored where batch = -1`,
   matches: (terms, tokens) => {
     const { positive, match } = matchOf(terms)
     const has = (text: string) => sql`(select rowid from detent_upload_items_search where detent_upload_items_search match ${text})`
@@ -26,6 +38,28 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
     ])
   },
 })
+
+const ownColumns = (kind: string) => ({
+  columns: "i.id as detent_id, b.batch_id as detent_upload, i.item_index as detent_item, i.content as detent_json",
+  from: `from detent_upload_items i join detent_upload_batches b on b.batch = i.batch where i.kind = '${kind}'`,
+})
+
+/** Names of types of JSON, and the type of the column. Times are ISO 8601, which sorts as text. */
+const columnTypes: Readonly<Record<Exclude<ColumnType, "json">, { readonly json: string; readonly column: string }>> = {
+  text: { json: "'text'", column: "text" },
+  time: { json: "'text'", column: "text" },
+  integer: { json: "'integer'", column: "integer" },
+  number: { json: "'integer', 'real'", column: "real" },
+  boolean: { json: "'true', 'false'", column: "integer" },
+}
+
+const fieldOf = (path: ReadonlyArray<string>, type: ColumnType): string => {
+  const place = `'$${path.map((key) => `."${key}"`).join("")}'`
+  const keys = path.map((key) => `'${key}'`)
+  if (type === "json") return `i.content -> ${keys.join(" -> ")}`
+  const { json, column } = columnTypes[type]
+  return `case when json_type(i.content, ${place}) in (${json}) then cast(json_extract(i.content, ${place}) as ${column}) end`
+}
 
 /** Nearly all entries are stored, so these have their own statement, in which shared values are one parameter. */
 const writeEntries = (sql: SqlClient, entries: ReadonlyArray<EntryValues>): Effect.Effect<void, SqlError> =>
