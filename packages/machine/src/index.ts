@@ -6,6 +6,17 @@ export * from "./actor/Trace.ts"
 export type { Actor, ActorEnd, AnswerOf, Snapshot } from "./contract/Actor.ts"
 export type { Blueprint } from "./contract/Blueprint.ts"
 export type { HandlerEngine, HandlerInstance, HandlerWorkflows, WorkflowType } from "./contract/HandlerEngine.ts"
+export type {
+  Condition,
+  FieldOrder,
+  FieldsOfAll,
+  IndexBlueprint,
+  IndexKind,
+  IndexTypes,
+  IndexValue,
+  Where,
+  WhereLabels,
+} from "./contract/Search.ts"
 export type { Self, SpawnError } from "./contract/Self.ts"
 export type { Beginning, Decision, NotBegun, Postponed, Refused, Request, Taken } from "./decision/Decision.ts"
 export { type History, type HistoryTarget, history, refuse, reply, stay, stop } from "./decision/Outcome.ts"

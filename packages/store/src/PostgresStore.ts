@@ -146,6 +146,10 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
   finished: sql.literal(`${schema}.finished`),
   finishing: (update) => sql`with done as (${update}), counted as (${sql.literal(countFinished(schema, "done"))}) select id from done`,
   joinInstances: sql.literal(`join ${schema}.instances`),
+  fields: sql.literal(`${schema}.fields`),
+  indexFills: sql.literal(`${schema}.index_fills`),
+  instanceOfEntry: sql.literal(`cross join lateral (select * from ${schema}.instances where instance = e.instance offset 0) i`),
+  flag: (value) => sql.literal(value ? "true" : "false"),
   eachState: (machine, ofState) => {
     const ofMachine = machine === undefined ? sql.literal("true") : sql`c.machine = ${machine}`
     return sql`${sql.literal(`${schema}.counts`)} c cross join lateral (${ofState}) f where ${ofMachine}`

@@ -144,6 +144,10 @@ const sqliteDialect = (sql: SqlClient, databaseId: DatabaseId): Dialect => ({
   // A trigger counts finished commands.
   finishing: (update) => update,
   joinInstances: sql.literal("cross join detent_instances"),
+  fields: sql.literal("detent_fields"),
+  indexFills: sql.literal("detent_index_fills"),
+  instanceOfEntry: sql.literal("cross join detent_instances i on i.instance = e.instance"),
+  flag: (value) => sql.literal(value ? "1" : "0"),
   orMoved: (listed) => sql`(${listed} union select m.value from detent_moves, json_each(detent_moves.instances) m)`,
   insertMoves: (instances) => sql`insert into detent_moves (instances) values (${JSON.stringify(instances)})`,
   lockInstances: sql.literal(""),

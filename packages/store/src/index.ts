@@ -47,6 +47,7 @@ export {
   type OpenedInstance,
 } from "./contract/Journal.ts"
 export { type Lease, type LeaseResult, Leases, type LeasesService } from "./contract/Leases.ts"
+export type { FieldsWrite, FieldValue, IndexFill, LabelChanges, SearchFilter, SearchPosition, StoredFields } from "./contract/Search.ts"
 export { StoreNotOpened, type StoreOpenError } from "./contract/StoreNotOpened.ts"
 export {
   type ClaimedTimer,

@@ -8,6 +8,7 @@ import {
   journalConformance,
   leasesConformance,
   ownershipConformance,
+  searchConformance,
   storeAgreement,
   timersConformance,
 } from "../testing/index.ts"
@@ -18,6 +19,7 @@ instancesConformance("memory", MemoryStore.layer)
 timersConformance("memory", MemoryStore.layer)
 leasesConformance("memory", MemoryStore.layer)
 ownershipConformance("memory", MemoryStore.layer)
+searchConformance("memory", MemoryStore.layer)
 storeAgreement("memory", MemoryStore.layer)
 
 describe("memory", () => {

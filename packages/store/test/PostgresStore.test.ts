@@ -3,6 +3,7 @@ import {
   journalConformance,
   leasesConformance,
   ownershipConformance,
+  searchConformance,
   storeAgreement,
   timersConformance,
 } from "../testing/index.ts"
@@ -14,4 +15,5 @@ instancesConformance("PostgreSQL", postgresLayer)
 timersConformance("PostgreSQL", postgresLayer)
 leasesConformance("PostgreSQL", postgresLayer)
 ownershipConformance("PostgreSQL", postgresLayer)
+searchConformance("PostgreSQL", postgresLayer)
 storeAgreement("PostgreSQL", postgresLayer)

@@ -3,6 +3,7 @@ import {
   journalConformance,
   leasesConformance,
   ownershipConformance,
+  searchConformance,
   storeAgreement,
   timersConformance,
 } from "../testing/index.ts"
@@ -14,4 +15,5 @@ instancesConformance("SQLite", sqliteLayer)
 timersConformance("SQLite", sqliteLayer)
 leasesConformance("SQLite", sqliteLayer)
 ownershipConformance("SQLite", sqliteLayer)
+searchConformance("SQLite", sqliteLayer)
 storeAgreement("SQLite", sqliteLayer)

@@ -2,6 +2,7 @@
  * A blueprint is the structure of a machine as plain data, for diagrams, analysis, the console and other tools. It is plain JSON in
  * declaration order, without the functions that decide.
  */
+import type { IndexBlueprint } from "./Search.ts"
 
 export interface FieldBlueprint {
   readonly name: string
@@ -124,6 +125,8 @@ export interface Blueprint {
   readonly transitions: ReadonlyArray<TransitionBlueprint>
   readonly guards: ReadonlyArray<string>
   readonly effects: ReadonlyArray<string>
+  /** Fields by which instances are found and ordered, where it has any. */
+  readonly indexes?: ReadonlyArray<IndexBlueprint>
 }
 
 /** Observations of running instances, which complete the declarations of a machine. */

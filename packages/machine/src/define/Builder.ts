@@ -33,6 +33,7 @@ import {
   type WorkDeclaration,
 } from "./Declarations.ts"
 import { draft } from "./Draft.ts"
+import { declareIndexes, type ReadIndexed } from "./Indexes.ts"
 
 /** A variant, a group, `stay` or `stop`. */
 interface Named {
@@ -245,6 +246,10 @@ export class Builder {
     if (persistence.snapshot?._tag === "Interval") checkDuration(this.name, "the snapshot interval", persistence.snapshot.every)
     if (persistence.retention !== undefined) checkDuration(this.name, "the retention", persistence.retention)
     return this.#with({ persistence })
+  }
+
+  index(fields: Readonly<Record<string, ReadIndexed>>): Builder {
+    return this.#with({ indexes: declareIndexes(this.declarations, fields) })
   }
 
   commands(settings: UntypedCommandSettings): Builder {

@@ -6,6 +6,7 @@ import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
 import type { Blueprint } from "../contract/Blueprint.ts"
+import type { IndexBlueprint } from "../contract/Search.ts"
 import { durationMillis, type TimeoutEnd } from "../decision/Timeout.ts"
 import type { UntypedCommandSettings } from "../effects/Command.ts"
 import type { SlotDeclarations } from "../effects/Slot.ts"
@@ -160,6 +161,8 @@ export interface Declarations extends SlotDeclarations {
   /** Those of `finals` in which an instance has failed. */
   readonly failures?: ReadonlySet<string>
   readonly persistence: Persistence<string> | undefined
+  /** By name. */
+  readonly indexes?: ReadonlyMap<string, IndexBlueprint>
   readonly commands?: UntypedCommandSettings
   /** The blueprint of a machine that was compiled from another notation. Default: derived from the declarations. */
   readonly blueprint?: () => Blueprint

@@ -4,6 +4,7 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Definition } from "../contract/MachineType.ts"
+import type { FieldsOfAll, IndexTypes, IndexValue } from "../contract/Search.ts"
 import type { Self } from "../contract/Self.ts"
 import type { History, Refuse, Stay, Stop } from "../decision/Outcome.ts"
 import type { TimeoutEnd } from "../decision/Timeout.ts"
@@ -199,17 +200,20 @@ export interface TaskOutcomes<A, X, S, E> {
  * @template T the edges: pair and target
  * @template I the input the initial state is made from
  * @template R the services its work needs
+ * @template Q the types of its indexed fields
  */
-export interface Machine<S, E, K extends SlotTypes, H extends string, T extends string, I, R> extends Definition<S, E, I, R, K["left"]> {
+export interface Machine<S, E, K extends SlotTypes, H extends string, T extends string, I, R, Q = Record<never, never>>
+  extends Definition<S, E, I, R, K["left"]> {
   readonly "~edges": T
   readonly "~handled": H
+  readonly "~indexes": Q
 
   /** The transition whose target takes all its fields from the event and the state. */
   on<F extends Source<S>, V extends Source<E>, To extends Target<Reachable<S>>>(
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V>,
     to: To & MustCarry<F["Type"], V["Type"], Entered<To>>,
-  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, To>, I, R>
+  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, To>, I, R, Q>
   on<
     F extends Source<S>,
     V extends Source<E>,
@@ -221,7 +225,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     event: OneOrMany<V>,
     to: To & MustCarry<F["Type"], V["Type"], Entered<To>>,
     options: OnOptions<F["Type"], V["Type"], E, K, O, L>,
-  ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R>
+  ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R, Q>
   /** The transition with a decision: `to` lists every state the decision may return. */
   on<
     F extends Source<S>,
@@ -236,37 +240,37 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     to: OneOrMany<To>,
     decide: Decide<F["Type"], V["Type"], To["Type"], E, K, R2>,
     options?: OnOptions<F["Type"], V["Type"], E, K, O, L>,
-  ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R | R2>
+  ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R | R2, Q>
 
   /** Leaves the state and enters it again: its work and its timers restart. */
   reenter<F extends Source<S>, V extends Source<E>>(
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V> & MustCarryBack<F["Type"], V["Type"]>,
-  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R>
+  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R, Q>
   reenter<F extends Source<S>, V extends Source<E>, X extends Decided<F["Type"], V["Type"], unknown>>(
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V>,
     decide: ((context: DecisionContext<F["Type"], V["Type"], E, K>) => X) & MustReturnEach<F["Type"], StateDecided<X>>,
     options?: TransitionOptions<F["Type"], V["Type"], E, K>,
-  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R | ServicesDecided<X>>
+  ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R | ServicesDecided<X>, Q>
 
   /** The transition on an event in every state that is not final and has no transition of its own for it. */
   onAny<V extends Source<E>, To extends Target<Reachable<S>>>(
     event: OneOrMany<V> & MustBeNew<Fallback<V>, H>,
     to: To & MustCarry<S, V["Type"], Entered<To>>,
-  ): Machine<S, E, K, H | Fallback<V>, T | Edge<Fallback<V>, To>, I, R>
+  ): Machine<S, E, K, H | Fallback<V>, T | Edge<Fallback<V>, To>, I, R, Q>
   onAny<V extends Source<E>, To extends Target<Reachable<S>>, R2 = never>(
     event: OneOrMany<V> & MustBeNew<Fallback<V>, H>,
     to: OneOrMany<To>,
     decide: Decide<S, V["Type"], To["Type"], E, K, R2>,
     options?: TransitionOptions<S, V["Type"], E, K>,
-  ): Machine<S, E, K, H | Fallback<V>, T | Edge<Fallback<V>, To>, I, R | R2>
+  ): Machine<S, E, K, H | Fallback<V>, T | Edge<Fallback<V>, To>, I, R | R2, Q>
 
   /** Keeps the event until the next state change and handles it then. */
   postpone<F extends Source<S>, V extends Source<E>>(
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V>,
-  ): Machine<S, E, K, H | Pair<F, V>, T, I, R>
+  ): Machine<S, E, K, H | Pair<F, V>, T, I, R, Q>
 
   /** A transition that is taken without an event as soon as its guard holds. Checked in declaration order after every decision.
    * A decision may return `refuse`: the event that led here is then refused, and nothing changes. */
@@ -275,14 +279,14 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self" | "after" | "cancel">) => boolean,
     to: To & MustCarry<F["Type"], unknown, Entered<To>>,
     options?: AlwaysOptions<K>,
-  ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
+  ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R, Q>
   always<F extends Source<S>, To extends Target<S | Stop | History>>(
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self" | "after" | "cancel">) => boolean,
     to: OneOrMany<To>,
     decide: (context: DecisionContext<F["Type"], E | undefined, E, K>) => To["Type"] | Refuse,
     options?: AlwaysOptions<K>,
-  ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
+  ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R, Q>
 
   /**
    * The transition after a state has lasted, or been idle, for a time, or at a date: `{ until: (state) => state.renewsAt }`. `Infinity` sets
@@ -294,13 +298,13 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     to: OneOrMany<To>,
     decide: (context: DecisionContext<F["Type"], undefined, E, K>) => To["Type"] | Refuse,
     options?: TimeoutOptions<N, O, K>,
-  ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
+  ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R, Q>
   timeout<F extends Source<S>, To extends Target<Reachable<S>>, const N extends string = "timeout", O extends true | undefined = undefined>(
     from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
     after: TimeoutEnd<F["Type"]>,
     to: To & MustCarry<F["Type"], unknown, Entered<To>>,
     options?: TimeoutOptions<N, O, K>,
-  ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
+  ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R, Q>
 
   /**
    * Runs when the state is entered. Its requests are stored with the transition; an Effect it returns runs after the commit. That of
@@ -310,13 +314,13 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
     options?: HookOptions<K>,
-  ): Machine<S, E, K, H, T, I, R | R2>
+  ): Machine<S, E, K, H, T, I, R | R2, Q>
   /** Runs when the state is left, under the same rules as `enter`. That of a group runs after those of its states and groups. */
   exit<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
     options?: HookOptions<K>,
-  ): Machine<S, E, K, H, T, I, R | R2>
+  ): Machine<S, E, K, H, T, I, R | R2, Q>
 
   /**
    * Work that runs while the state lasts and is interrupted when the state is left. If it fails, the actor fails. That of a group
@@ -326,14 +330,14 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     state: OneOrMany<F>,
     work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<unknown, unknown, R2> | PromiseLike<unknown>,
     options?: WorkOptions<K>,
-  ): Machine<S, E, K, H, T, I, R | R2>
+  ): Machine<S, E, K, H, T, I, R | R2, Q>
   /** Like `spawn`, with an event for success and one for failure. A Promise that is rejected fails with the reason. */
   task<F extends Source<S>, A, X = unknown, R2 = never>(
     state: OneOrMany<F>,
     work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<A, X, R2> | PromiseLike<A>,
     outcomes: TaskOutcomes<A, X, F["Type"], E>,
     options?: WorkOptions<K>,
-  ): Machine<S, E, K, H, T, I, R | R2>
+  ): Machine<S, E, K, H, T, I, R | R2, Q>
   /**
    * Raises an event when a group reaches one of these members: they complete it. The event is handled right after, in the member.
    */
@@ -341,43 +345,53 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     group: G,
     members: OneOrMany<F>,
     event: E | ((context: Pick<HookContext<F["Type"], S, E, K>, "state" | "other" | "event" | "at">) => E),
-  ): Machine<S, E, K, H, T, I, R>
+  ): Machine<S, E, K, H, T, I, R, Q>
 
   /** Tags and a description of states or groups, for lists, pages and diagrams. A second call adds tags, and replaces the description. */
   meta<F extends Source<S>>(
     states: OneOrMany<F>,
     about: { readonly tags?: ReadonlyArray<string>; readonly description?: string },
-  ): Machine<S, E, K, H, T, I, R>
+  ): Machine<S, E, K, H, T, I, R, Q>
 
   /** Work that runs as long as the actor does. */
   background<R2 = never>(
     work: (context: Omit<WorkContext<S, E, K>, "state">) => Effect.Effect<unknown, unknown, R2> | PromiseLike<unknown>,
-  ): Machine<S, E, K, H, T, I, R | R2>
+  ): Machine<S, E, K, H, T, I, R | R2, Q>
 
   /** States in which an instance ends. `{ outcome: "failure" }`: ending there means that it has failed, as lists and diagrams show. */
   final<F extends Source<S>>(
     states: OneOrMany<F> & MustBeNew<Extract<H, `${F["tag"]} × ${string}`>, H>,
     options: FinalOptions,
-  ): Machine<S, E, K, H | FinalPair<F>, T, I, R>
+  ): Machine<S, E, K, H | FinalPair<F>, T, I, R, Q>
   final<F extends Source<S>>(
     ...states: ReadonlyArray<F> & MustBeNew<Extract<H, `${F["tag"]} × ${string}`>, H>
-  ): Machine<S, E, K, H | FinalPair<F>, T, I, R>
+  ): Machine<S, E, K, H | FinalPair<F>, T, I, R, Q>
 
   /** Declares that every event is handled by some state; the compiler names those that are not. */
   total(
     this: [Exclude<TagOf<E>, HandledTags<H>>] extends [never]
-      ? Machine<S, E, K, H, T, I, R>
+      ? Machine<S, E, K, H, T, I, R, Q>
       : { readonly "events no state handles": Exclude<TagOf<E>, HandledTags<H>> },
-  ): Machine<S, E, K, H, T, I, R>
+  ): Machine<S, E, K, H, T, I, R, Q>
+
+  /**
+   * Indexed fields: a durable engine finds and orders instances by them, as in `engine.list(Order, { where: { customer: "ada" } })`. Each
+   * function reads one field of the state, of type text, number, instant or boolean. A second call adds to the first.
+   */
+  index<const F extends Readonly<Record<string, (state: FieldsOfAll<S>) => IndexValue | null | undefined>>>(
+    fields: F,
+  ): Machine<S, E, K, H, T, I, R, Q & IndexTypes<F>>
 
   /** How a durable engine stores instances. Without effect in memory. */
-  persist(options: Persistence<TagOf<S>>): Machine<S, E, K, H, T, I, R>
+  persist(options: Persistence<TagOf<S>>): Machine<S, E, K, H, T, I, R, Q>
 
   /** How requested effects are executed, and which events follow from their results. A second call adds to the first. */
-  commands(settings: CommandSettings<K["runs"], E>): Machine<S, E, K, H, T, I, R>
+  commands(settings: CommandSettings<K["runs"], E>): Machine<S, E, K, H, T, I, R, Q>
 
   /** Implements the slots. */
-  build<const B extends K["handlers"]>(handlers: B & NoOthers<B, K["handlers"]>): Machine<S, E, Built<K>, H, T, I, R | HandlerServices<B>>
+  build<const B extends K["handlers"]>(
+    handlers: B & NoOthers<B, K["handlers"]>,
+  ): Machine<S, E, Built<K>, H, T, I, R | HandlerServices<B>, Q>
 }
 
 /** The slots of a machine after `build`. */

@@ -47,6 +47,7 @@ export const draft = (declarations: Declarations): Blueprint => {
     transitions: ordered.sort(([a], [b]) => a - b).map(([, transition]) => transition),
     guards: Object.keys(declarations.guardSlots),
     effects: Object.keys(declarations.effectSlots),
+    ...(declarations.indexes === undefined ? {} : { indexes: [...declarations.indexes.values()] }),
   }
 }
 

@@ -122,6 +122,8 @@ export interface Commit extends InstanceKey {
   readonly setTimers: ReadonlyArray<TimerRecord>
   readonly commands: ReadonlyArray<CommandRecord>
   readonly fence: Fence | undefined
+  /** The values of its indexed fields by name, as JSON, where they have changed. Undefined: they stay as they are. */
+  readonly fields?: Json | undefined
 }
 
 /** The outcome of one commit. If several apply, `Fenced` comes before `Duplicate`, and `Duplicate` before `Conflict`. */

@@ -18,6 +18,7 @@ import type {
   TimerRecord,
 } from "./Commit.ts"
 import type { DatabaseId } from "./DatabaseId.ts"
+import type { FieldsWrite, FieldValue, IndexFill, LabelChanges, LabelOutcome, SearchFilter, SearchPosition } from "./Search.ts"
 
 /** An instance as the store lists it. */
 export interface InstanceRecord extends InstanceKey, InstanceSummary {
@@ -26,6 +27,10 @@ export interface InstanceRecord extends InstanceKey, InstanceSummary {
   readonly updatedAt: number
   /** How often events of its journal were rewritten. Absent: never. */
   readonly revision?: number
+  /** The values of its indexed fields by name, as JSON. Absent: it was never indexed. */
+  readonly fields?: Json
+  /** Its labels by name, as JSON. Absent: it never had one. */
+  readonly labels?: Json
 }
 
 /** The data of a recovery, without the events after the snapshot. */
@@ -108,11 +113,15 @@ export interface TakenOver {
 /** Where a page ended; pass it to get the next. */
 export interface InstanceCursor extends InstanceKey {
   readonly updatedAt: number
+  /** Of a search: the value of the field that it is ordered by. */
+  readonly value?: FieldValue
 }
 
 export interface InstancePage {
   readonly instances: ReadonlyArray<InstanceRecord>
   readonly next: InstanceCursor | undefined
+  /** The page of a search ended early, after examining this many entries of an index. The next page continues. */
+  readonly scanned?: number
 }
 
 /** A store in the memory of this process: it is read synchronously, and notifies of every write. */
@@ -222,6 +231,19 @@ export interface JournalService {
    * compare-and-set. False where that does not hold, or the event does not exist.
    */
   readonly rewrite: (key: RewriteKey, event: EventRecord, seen?: Json) => Effect.Effect<boolean, PersistenceFailed>
+  /** Instances by indexed fields and labels, in pages. Includes every stored commit. */
+  readonly search: (filter: SearchFilter, limit: number, after?: SearchPosition) => Effect.Effect<InstancePage, PersistenceFailed>
+  /** How far the indexes of a machine are filled. None: no machine of this name with indexes was registered. */
+  readonly indexFill: (machine: string) => Effect.Effect<Option.Option<IndexFill>, PersistenceFailed>
+  /**
+   * Stores how far the indexes of a machine are filled, if nothing has changed since `seen` was read: compare-and-set. False where another
+   * process was faster.
+   */
+  readonly setIndexFill: (machine: string, seen: IndexFill | undefined, fill: IndexFill) => Effect.Effect<boolean, PersistenceFailed>
+  /** Stores the values of instances that are still at the sequence they were read at. Returns the ids of those that were not. */
+  readonly writeFields: (machine: string, writes: ReadonlyArray<FieldsWrite>) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
+  /** Sets and removes labels of an instance. */
+  readonly label: (key: InstanceKey, changes: LabelChanges) => Effect.Effect<LabelOutcome, PersistenceFailed>
   /** Copies the journal of one instance up to a sequence number to a new one. Commands are not copied. */
   readonly fork: (from: InstanceKey, through: number, to: Commit) => Effect.Effect<CommitOutcome, PersistenceFailed>
 }

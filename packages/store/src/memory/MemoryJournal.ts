@@ -8,10 +8,12 @@ import type { CommitOutcome, EventRecord, InstanceKey } from "../contract/Commit
 import { checkCommits } from "../contract/CommitCheck.ts"
 import type { InstanceCursor, InstanceFilter, InstanceRecord, JournalService, KeyFilter, OpenedInstance } from "../contract/Journal.ts"
 import { isRaisedId } from "../contract/ReservedIds.ts"
+import { labelsAfter } from "../contract/Search.ts"
 import { takeOverInSteps } from "../contract/takeOverInSteps.ts"
 import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
 import { commandName, findInstance, isOfLife, isOfRevision } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
+import { memorySearch, memoryWriteFields } from "./memorySearch.ts"
 
 /** The same limit as on SQLite. */
 export const maxBodyBytes = 256 * 1024 * 1024
@@ -147,6 +149,25 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
     }),
   countEnded: (machine, endedMillis) =>
     Effect.map(Clock.currentTimeMillis, (now) => endedBefore(state, commandsByInstance(state, machine), machine, now - endedMillis).length),
+  search: (filter, limit, after) => Effect.sync(() => memorySearch(state, filter, limit, after)),
+  indexFill: (machine) => Effect.sync(() => Option.fromNullishOr(state.indexFills.get(machine))),
+  setIndexFill: (machine, seen, fill) =>
+    Effect.sync(() => {
+      const stored = state.indexFills.get(machine)
+      const isUnchanged =
+        stored?.definition === seen?.definition && stored?.through === seen?.through && stored?.isComplete === seen?.isComplete
+      if (isUnchanged) state.indexFills.set(machine, fill)
+      return isUnchanged
+    }),
+  writeFields: (machine, writes) => Effect.sync(() => memoryWriteFields(state, machine, writes)),
+  label: (key, changes) =>
+    Effect.sync(() => {
+      const instance = findInstance(state, key)
+      if (instance === undefined) return { _tag: "NoInstance" }
+      const outcome = labelsAfter(instance.record.labels, changes)
+      if (outcome._tag === "Labelled") instance.record = { ...instance.record, labels: outcome.labels }
+      return outcome
+    }),
   rewrite: (key, { sequence, tag, body }, seen) =>
     Effect.sync(() => {
       const instance = findInstance(state, key)

@@ -7,6 +7,7 @@ import type { DatabaseId } from "../contract/DatabaseId.ts"
 import type { InstanceRecord } from "../contract/Journal.ts"
 import type { Lease } from "../contract/Leases.ts"
 import type { Start } from "../contract/QueueLimits.ts"
+import type { IndexFill } from "../contract/Search.ts"
 import type { StoredCommand } from "../contract/StoredCommand.ts"
 
 export interface StoredTimer extends TimerRecord {
@@ -57,6 +58,8 @@ export interface MemoryState {
   readonly numbers: { lastCommand: number }
   /** Kept after they have ended: their tokens must keep growing. */
   readonly leases: Map<string, Lease>
+  /** By machine. */
+  readonly indexFills: Map<string, IndexFill>
   /** Called for every instance that is written to. */
   readonly watchers: Set<(key: InstanceKey) => void>
 }
@@ -69,6 +72,7 @@ export const emptyState = (databaseId: DatabaseId): MemoryState => ({
   queues: new Map(),
   numbers: { lastCommand: 0 },
   leases: new Map(),
+  indexFills: new Map(),
   watchers: new Set(),
 })
 

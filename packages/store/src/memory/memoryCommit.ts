@@ -59,9 +59,16 @@ const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commi
   return actual === commit.expected && !isRewritten ? undefined : { _tag: "Conflict", actual }
 }
 
-const changedBy = (commit: Commit, { startedAt, owner, revision }: InstanceRecord): InstanceRecord => {
+const changedBy = (commit: Commit, { startedAt, owner, revision, fields, labels }: InstanceRecord): InstanceRecord => {
   const record = recordOf(commit, startedAt, owner)
-  return revision === undefined ? record : { ...record, revision }
+  const indexed = commit.fields ?? fields
+  if (revision === undefined && indexed === undefined && labels === undefined) return record
+  return {
+    ...record,
+    ...(revision === undefined ? {} : { revision }),
+    ...(indexed === undefined ? {} : { fields: indexed }),
+    ...(labels === undefined ? {} : { labels }),
+  }
 }
 
 /** Written out field by field, so that all records have one shape. */
@@ -73,7 +80,7 @@ const recordOf = ({ machine, id, summary, sequence, at }: Commit, startedAt: num
 
 const create = (state: MemoryState, commit: Commit): StoredInstance => {
   const instance: StoredInstance = {
-    record: recordOf(commit, commit.at),
+    record: commit.fields === undefined ? recordOf(commit, commit.at) : { ...recordOf(commit, commit.at), fields: commit.fields },
     origin: commit.origin,
     events: [],
     snapshot: undefined,

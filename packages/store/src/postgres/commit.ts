@@ -132,8 +132,19 @@ const full: Input = {
   each: [...anyEvents, "origin", "snapshot", "timers", "cleared", "kept", "commands", "lease", "token"],
 }
 
-/** Chooses the cheapest shape that can store all commits of a batch. */
+const withFields = <Of extends Input>(input: Of): Of => ({ ...input, each: [...input.each, "fields"] })
+
+/** Chooses the cheapest shape that can store all commits of a batch. A batch in which no indexed value changes has no column for them. */
 export const makeShapes = (schema: string): ((ordered: ReadonlyArray<Positioned>) => PreparedCommit) => {
+  const [unchanged, indexed] = [chooseShape(schema, shapes, full), chooseShape(schema, shapes.map(withFields), withFields(full))]
+  return (ordered) => (ordered.some(({ commit }) => commit.fields !== undefined) ? indexed(ordered) : unchanged(ordered))
+}
+
+const chooseShape = (
+  schema: string,
+  shapes: ReadonlyArray<Shape>,
+  full: Input,
+): ((ordered: ReadonlyArray<Positioned>) => PreparedCommit) => {
   const fast = shapes.map((shape) => ({
     shape,
     unfenced: commitStatement(schema, shape, false),

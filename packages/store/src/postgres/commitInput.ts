@@ -106,6 +106,8 @@ const commitColumns = {
     value: (commit) => (commit.clearTimers === "all" && !isNew(commit) ? commit.setTimers.map(({ name }) => name) : undefined),
   },
   commands: { type: "json", value: (commit) => unlessEmpty(commit.commands.map((command) => commandValues(command, commit))) },
+  /** The values of indexed fields; empty where they stay as they are. */
+  fields: { type: "text", value: ({ fields }) => fields ?? "" },
   lease: { type: "text", value: ({ fence }) => fence?.lease },
   token: { type: "bigint", value: ({ fence }) => fence?.token },
 } satisfies Columns<Commit>

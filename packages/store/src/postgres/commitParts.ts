@@ -103,7 +103,7 @@ const instances = (schema: string, columns: Names, isOne: boolean, fence: string
     update ${schema}.instances i
     set ${Object.keys(instanceColumns)
       .map((name) => `${name} = ${newValue(name)}`)
-      .join(", ")}
+      .join(", ")}${columns.has("fields") ? ", fields = coalesce(nullif(c.fields, ''), i.fields)" : ""}
     from input c
     where ${isOne ? "" : "c.n % 1 = 0 and "}i.machine = c.machine and i.id = c.id and i.sequence = c.expected
       and i.started_at = coalesce(c.started_at, i.started_at) and i.revision = coalesce(c.revision, i.revision)
@@ -113,8 +113,8 @@ const instances = (schema: string, columns: Names, isOne: boolean, fence: string
   return [
     `updated as (${update})`,
     `inserted as (
-    insert into ${schema}.instances (machine, id, started_at, origin, ${namesOf(instanceColumns)})
-    select machine, id, updated_at, origin, ${namesOf(instanceColumns)}
+    insert into ${schema}.instances (machine, id, started_at, origin, ${namesOf(instanceColumns)}${columns.has("fields") ? ", fields" : ""})
+    select machine, id, updated_at, origin, ${namesOf(instanceColumns)}${columns.has("fields") ? ", nullif(fields, '')" : ""}
     from input c
     where c.expected < 0 ${ownFence}
     on conflict (machine, id) do nothing
@@ -132,7 +132,7 @@ const instances = (schema: string, columns: Names, isOne: boolean, fence: string
 /** The parts after the update of the instance do not read these. */
 const isOnlyOfInstance = (name: CommitColumn): boolean =>
   (name in instanceColumns && name !== "sequence" && name !== "updated_at") ||
-  ["id", "expected", "started_at", "revision", "origin", "more_ids", "resent", "lease", "token"].includes(name)
+  ["id", "expected", "started_at", "revision", "origin", "fields", "more_ids", "resent", "lease", "token"].includes(name)
 
 /** A commit that names no owner keeps the owner for as long as the instance needs one. An instance that needs none has none. */
 const newValue = (name: string): string => (name === "owner" ? "case when c.needs_owner then coalesce(c.owner, i.owner) end" : `c.${name}`)

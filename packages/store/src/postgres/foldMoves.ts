@@ -53,17 +53,40 @@ const foldStatement = (schema: string): string => `
   ), touched as materialized (
     select distinct unnest(instances) as instance from taken
   ), present as materialized (
-    select i.instance, i.machine, i.id, i.tag, i.status, i.updated_at from touched t join ${schema}.instances i on i.instance = t.instance
+    select i.instance, i.machine, i.id, i.tag, i.status, i.updated_at, i.fields, i.labels
+    from touched t join ${schema}.instances i on i.instance = t.instance
   ), listed as materialized (
     select l.instance, l.machine, l.tag, i.instance is null as is_gone
     from touched t join ${schema}.listing l on l.instance = t.instance left join ${schema}.instances i on i.instance = t.instance
   ), removed as (
     delete from ${schema}.listing l using listed o where o.is_gone and l.instance = o.instance
   ), written as (
-    insert into ${schema}.listing as l (instance, machine, id, tag, status, updated_at)
-    select instance, machine, id, tag, status, updated_at from present
-    on conflict (instance) do update set tag = excluded.tag, status = excluded.status, updated_at = excluded.updated_at
-    where (l.tag, l.status, l.updated_at) is distinct from (excluded.tag, excluded.status, excluded.updated_at)
+    insert into ${schema}.listing as l (instance, machine, id, tag, status, updated_at, fields, labels)
+    select instance, machine, id, tag, status, updated_at, fields, labels from present
+    on conflict (instance) do update
+    set tag = excluded.tag, status = excluded.status, updated_at = excluded.updated_at, fields = excluded.fields, labels = excluded.labels
+    where (l.tag, l.status, l.updated_at, l.fields, l.labels)
+      is distinct from (excluded.tag, excluded.status, excluded.updated_at, excluded.fields, excluded.labels)
+  ), revalued as materialized (
+    select p.instance, p.machine, p.id, coalesce(p.fields, '{}')::jsonb as fields, coalesce(p.labels, '{}')::jsonb as labels
+    from present p left join ${schema}.listing l on l.instance = p.instance
+    where (p.fields is not null or p.labels is not null) and (p.fields, p.labels) is distinct from (l.fields, l.labels)
+  ), dropped as (
+    delete from ${schema}.fields f using revalued r
+    where f.instance = r.instance and not case when f.is_label then r.labels else r.fields end ? f.name
+  ), forgotten as (
+    delete from ${schema}.fields f using listed o where o.is_gone and f.instance = o.instance
+  ), valued as (
+    insert into ${schema}.fields as f (instance, machine, id, is_label, name, text, number)
+    select r.instance, r.machine, r.id, v.is_label, v.name,
+      case jsonb_typeof(v.value) when 'string' then v.value #>> '{}' end,
+      case jsonb_typeof(v.value) when 'number' then (v.value #>> '{}')::double precision when 'boolean' then (v.value = 'true')::integer end
+    from revalued r cross join lateral (
+      select false as is_label, key as name, value from jsonb_each(r.fields)
+      union all select true, key, value from jsonb_each(r.labels)
+    ) v
+    on conflict (instance, is_label, name) do update set text = excluded.text, number = excluded.number
+    where (f.text, f.number) is distinct from (excluded.text, excluded.number)
   ), counted as (
     insert into ${schema}.counts as c (machine, tag, instances)
     select machine, tag, sum(delta) from (

@@ -38,6 +38,11 @@ export interface Dialect {
   readonly finishing: (update: Fragment) => Fragment
   /** Joins instances to the listing in the order of the listing. */
   readonly joinInstances: Fragment
+  /** The values of indexed fields and labels. */
+  readonly fields: Fragment
+  readonly indexFills: Fragment
+  /** Joins the instance `i` to each entry `e`, looked up by its key. */
+  readonly instanceOfEntry: Fragment
   /**
    * The source of a select: the rows `f` of a query for each state `c` of a machine or, without one, of all machines. The query reads one
    * part of the index by states, so no index over all states is needed. SQLite cannot join a query of this form, and has that index.
@@ -47,6 +52,8 @@ export interface Dialect {
   readonly orMoved: (listed: Fragment) => Fragment
   /** Appends instances to {@link moves}. */
   readonly insertMoves: (instances: ReadonlyArray<number>) => Fragment
+  /** A boolean as a parameter. */
+  readonly flag: (value: boolean) => Fragment
   /** Updates instances and reads them in one statement. Undefined on SQLite, where an update cannot be part of a query. */
   readonly updateAndRead?: (parts: UpdateAndRead) => Fragment
   /** Locks the chosen instances `i`, and skips those that another transaction is about to change. SQLite has only one writer. */

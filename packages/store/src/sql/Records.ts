@@ -30,6 +30,8 @@ export const recordColumns = [
   "started_at",
   "updated_at",
   "revision",
+  "fields",
+  "labels",
 ]
   .map((name) => `i.${name}`)
   .join(", ")
@@ -48,7 +50,18 @@ export const instanceOf = (row: Row): InstanceRecord => ({
   startedAt: wholeOf(row, "started_at"),
   updatedAt: wholeOf(row, "updated_at"),
   ...revisionIn(row),
+  ...valuesIn(row),
 })
+
+/** Absent where the instance has no indexed fields and no labels. */
+const valuesIn = (row: Row): { readonly fields?: string; readonly labels?: string } => {
+  const fields = optionalTextOf(row, "fields")
+  const labels = optionalTextOf(row, "labels")
+  if (fields === undefined && labels === undefined) return unvalued
+  return { ...(fields === undefined ? {} : { fields }), ...(labels === undefined ? {} : { labels }) }
+}
+
+const unvalued = {}
 
 /** Absent where no event was rewritten. */
 export const revisionIn = (row: Row): { readonly revision?: number } => {

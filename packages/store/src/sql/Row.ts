@@ -26,6 +26,13 @@ export const wholeOf = (row: Row, column: string): number => {
   return typeof number === "number" && Number.isSafeInteger(number) ? number : unreadable(row, column, "a whole number")
 }
 
+/** Any number. */
+export const numberOf = (row: Row, column: string): number => {
+  const value = row[column]
+  const number = typeof value === "bigint" ? Number(value) : value
+  return typeof number === "number" ? number : unreadable(row, column, "a number")
+}
+
 /** SQLite stores booleans as 0 and 1. */
 export const flagOf = (row: Row, column: string): boolean => {
   const value = row[column]

@@ -16,6 +16,7 @@ import type {
   RewriteKey,
 } from "../contract/Journal.ts"
 import { isDeliveryId, raisedPrefix } from "../contract/ReservedIds.ts"
+import type { LabelOutcome } from "../contract/Search.ts"
 import { takeOverInSteps } from "../contract/takeOverInSteps.ts"
 import { afterPrefix } from "../contract/textOrder.ts"
 import type { Dialect } from "./Dialect.ts"
@@ -27,6 +28,8 @@ import type { Row } from "./Row.ts"
 import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
 import { countEnded, purgeEnded } from "./retention.ts"
 import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, subjectOf } from "./StoreFailure.ts"
+import { search } from "./searchRows.ts"
+import { changeLabels, fillOf, writeFields, writeFill } from "./searchValues.ts"
 
 export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork"> => {
   const journal = operations(dialect, reading, listing)
@@ -161,6 +164,23 @@ const operations = (dialect: Dialect, reading: EventReading, listing: Listing): 
     persisting("purgeEnded", { machine })(Effect.andThen(listing.fold, purgeEnded(dialect, machine, endedMillis, limit))),
   countEnded: (machine, endedMillis) =>
     persisting("countEnded", { machine })(Effect.andThen(listing.fold, countEnded(dialect, machine, endedMillis))),
+  search: (filter, limit, after) =>
+    persisting("search", { machine: filter.machine })(Effect.andThen(listing.fold, search(dialect, filter, limit, after))),
+  indexFill: (machine) =>
+    persisting("indexFill", { machine })(
+      Effect.map(
+        dialect.sql<Row>`select definition, through, filled, is_complete from ${dialect.indexFills} where machine = ${machine}`,
+        ([row]) => Option.map(Option.fromNullishOr(row), fillOf),
+      ),
+    ),
+  setIndexFill: (machine, seen, fill) =>
+    persisting("setIndexFill", { machine })(Effect.map(writeFill(dialect, machine, seen, fill), isNotEmpty)),
+  writeFields: (machine, writes) =>
+    persisting("writeFields", { machine })(dialect.sql.withTransaction(writeFields(dialect, machine, writes))),
+  label: (key, changes) =>
+    canBeStored(key)
+      ? persisting("label", key)(dialect.sql.withTransaction(changeLabels(dialect, key, changes)))
+      : Effect.succeed(noInstance),
   rewrite: (key, event, seen) => persisting("rewrite", key)(dialect.sql.withTransaction(rewrite(dialect, key, event, seen))),
 })
 
@@ -173,6 +193,8 @@ const exactly = (listing: Listing, read: Effect.Effect<ReadonlyArray<Row>, SqlEr
     const [first] = rows
     return first === undefined || flagOf(first, "is_behind") ? Effect.andThen(listing.fold, read) : Effect.succeed(rows)
   })
+
+const noInstance: LabelOutcome = { _tag: "NoInstance" }
 
 const standingOf = (row: Row): InstanceStanding => ({
   sequence: wholeOf(row, "sequence"),

@@ -70,6 +70,9 @@ export const upsertSnapshot = `
   on conflict (instance) do update set ${replacing(snapshotColumns)}
   where excluded.sequence >= old.sequence`
 
+/** Values of indexed fields as JSON, instance. */
+export const updateFields = `update detent_instances set fields = ? where instance = ?`
+
 export const deleteAllTimers = `delete from detent_timers where instance = ?`
 
 /** Instance, name. */

@@ -132,8 +132,9 @@ type Part = readonly [statement: string, parameters: Parameters<Run>[1]]
 
 /** The other parts of an instance: snapshot, timers and commands. Timers are cleared before they are set. */
 const partsOf = (instance: number, commit: Commit): ReadonlyArray<Part> => {
-  const { machine, at, snapshot, clearTimers, setTimers, commands } = commit
+  const { machine, at, snapshot, clearTimers, setTimers, commands, fields } = commit
   const parts: Array<Part> = []
+  if (fields !== undefined) parts.push([statements.updateFields, [fields, instance]])
   if (snapshot !== undefined) parts.push([statements.upsertSnapshot, [instance, ...snapshotValues(snapshot, commit)]])
   if (clearTimers === "all") parts.push([statements.deleteAllTimers, [instance]])
   else for (const name of clearTimers) parts.push([statements.deleteTimer, [instance, name]])

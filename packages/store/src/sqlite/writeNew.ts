@@ -35,7 +35,7 @@ export const writeNew = (
       let from = 0
       for (const size of statementSizes) {
         for (; from + size <= group.length; from += size) {
-          const statement = insertInstances.get(size) ?? ""
+          const statement = (hasFields(group) ? insertIndexed : insertInstances).get(size) ?? ""
           const values = valuesOf(group, from, size)
           if (tells) {
             const { first, count } = yield* run.inserted(statement, values)
@@ -66,23 +66,32 @@ const alike = (commits: ReadonlyArray<Commit>): ReadonlyArray<ReadonlyArray<Comm
 }
 
 const isLike = (one: Commit, other: Commit): boolean =>
-  one.machine === other.machine && shared.every(([, { value }]) => value(one, one) === value(other, other))
+  one.machine === other.machine &&
+  (one.fields === undefined) === (other.fields === undefined) &&
+  shared.every(([, { value }]) => value(one, one) === value(other, other))
 
 /** The columns of an instance whose value is the same in many commits. */
 const shared = Object.entries(instanceColumns as Columns<Commit>).filter(([name]) => name !== "updated_at")
 
 const sharedNames = namesOf(Object.fromEntries(shared))
 
-const insertInstances = new Map(
-  statementSizes.map((size) => [
-    size,
-    `insert into detent_instances (machine, id, started_at, updated_at, origin, ${sharedNames})
-    select c.machine, v.column1, v.column2, v.column2, v.column3, ${namesOf(Object.fromEntries(shared), "c.")}
-    from (values ${Array.from({ length: size }, () => "(?, ?, ?)").join(", ")}) v
+const insertStatements = (isIndexed: boolean): ReadonlyMap<number, string> =>
+  new Map(
+    statementSizes.map((size) => [
+      size,
+      `insert into detent_instances (machine, id, started_at, updated_at, origin, ${isIndexed ? "fields, " : ""}${sharedNames})
+    select c.machine, v.column1, v.column2, v.column2, v.column3, ${isIndexed ? "v.column4, " : ""}${namesOf(Object.fromEntries(shared), "c.")}
+    from (values ${Array.from({ length: size }, () => (isIndexed ? "(?, ?, ?, ?)" : "(?, ?, ?)")).join(", ")}) v
     cross join (select ? as machine, ${shared.map(([name]) => `? as ${name}`).join(", ")}) c
     where true on conflict (machine, id) do nothing`,
-  ]),
-)
+    ]),
+  )
+
+/** Without and with the values of indexed fields. */
+const insertInstances = insertStatements(false)
+const insertIndexed = insertStatements(true)
+
+const hasFields = ([first]: ReadonlyArray<Commit>): boolean => first?.fields !== undefined
 
 const selectNames = `select machine, id from detent_instances where instance in (select value from json_each(?))`
 
@@ -92,8 +101,9 @@ const sharedValues = valuesIn(Object.fromEntries(shared))
 const valuesOf = (group: ReadonlyArray<Commit>, from: number, size: number): ReadonlyArray<SqliteValue> => {
   const values: Array<SqliteValue> = []
   for (let index = from; index < from + size; index++) {
-    const { id, at, origin = null } = group[index] as Commit
+    const { id, at, origin = null, fields } = group[index] as Commit
     values.push(id, at, origin)
+    if (fields !== undefined) values.push(fields)
   }
   const first = group[from] as Commit
   values.push(first.machine, ...sharedValues(first, first))

@@ -20,7 +20,8 @@ const instances = (schema: string) => [
   //
   // `needs_owner`: the state has work, which one node must run; while the instance runs, `owner` is that node. `reason`: why the instance was
   // stopped or is held. `owes`: an execution that has ended and whose parents may not have been notified. `revision`: how often events of
-  // its journal were rewritten; nodes that decided on the events before are refused.
+  // its journal were rewritten; nodes that decided on the events before are refused. `fields`, `labels`: the values by which it is found, as
+  // JSON. They stand last: PostgreSQL logs nothing of what stays the same at the end of a row.
   `create table ${schema}.instances (
     instance bigint generated always as identity primary key,
     started_at bigint not null,
@@ -37,6 +38,8 @@ const instances = (schema: string) => [
     reason text,
     owner text,
     origin text,
+    fields text,
+    labels text,
     unique (machine, id)
   ) with (fillfactor = 50)`,
   // They change only when work starts, ends or moves, so that other commits remain HOT updates, which write to no index.
@@ -54,7 +57,31 @@ const instances = (schema: string) => [
     machine text collate "C" not null,
     id text collate "C" not null,
     tag text collate "C" not null,
-    status text not null
+    status text not null,
+    fields text,
+    labels text
+  )`,
+  // The values of indexed fields and labels, derived from `fields` and `labels` of the instances when the listing is brought up to date. Ids
+  // make the order of equal values the same in every store.
+  `create table ${schema}.fields (
+    instance bigint not null,
+    number double precision,
+    is_label boolean not null,
+    machine text collate "C" not null,
+    name text collate "C" not null,
+    id text collate "C" not null,
+    text text collate "C",
+    primary key (instance, is_label, name)
+  )`,
+  `create index fields_text on ${schema}.fields (machine, is_label, name, text, id) where text is not null`,
+  `create index fields_number on ${schema}.fields (machine, is_label, name, number, id) where number is not null`,
+  // How far the indexes of each machine are filled with the values of instances that were stored before.
+  `create table ${schema}.index_fills (
+    machine text collate "C" primary key,
+    filled bigint not null,
+    is_complete boolean not null,
+    definition text not null,
+    through text collate "C"
   )`,
   `create table ${schema}.counts (
     machine text collate "C" not null,

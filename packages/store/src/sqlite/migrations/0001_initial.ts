@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql/SqlClient"
 const instances = [
   // `needs_owner`: the state has work, which one node must run; while the instance runs, `owner` is that node. `reason`: why the instance was
   // stopped or is held. `owes`: an execution that has ended and whose parents may not have been notified. `revision`: how often events of
-  // its journal were rewritten; nodes that decided on the events before are refused.
+  // its journal were rewritten; nodes that decided on the events before are refused. `fields`, `labels`: the values by which it is found, as JSON.
   `create table detent_instances (
     instance integer primary key,
     machine text not null,
@@ -22,6 +22,8 @@ const instances = [
     started_at integer not null,
     updated_at integer not null,
     origin text,
+    fields text,
+    labels text,
     unique (machine, id)
   )`,
   // They change only when work starts, ends or moves, so that most commits do not touch them.
@@ -36,8 +38,32 @@ const instances = [
     id text not null,
     tag text not null,
     status text not null,
-    updated_at integer not null
+    updated_at integer not null,
+    fields text,
+    labels text
   )`,
+  // The values of indexed fields and labels, derived from `fields` and `labels` of the instances when the listing is brought up to date. Ids
+  // make the order of equal values the same in every store.
+  `create table detent_fields (
+    instance integer not null,
+    is_label integer not null,
+    name text not null,
+    machine text not null,
+    id text not null,
+    text text,
+    number real,
+    primary key (instance, is_label, name)
+  ) without rowid`,
+  `create index detent_fields_text on detent_fields (machine, is_label, name, text, id) where text is not null`,
+  `create index detent_fields_number on detent_fields (machine, is_label, name, number, id) where number is not null`,
+  // How far the indexes of each machine are filled with the values of instances that were stored before.
+  `create table detent_index_fills (
+    machine text primary key,
+    definition text not null,
+    through text,
+    filled integer not null,
+    is_complete integer not null
+  ) without rowid`,
   `create table detent_counts (
     machine text not null,
     tag text not null,
