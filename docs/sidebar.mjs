@@ -41,6 +41,7 @@ export const sidebar = [
       { text: "Persist", link: "/guides/persist" },
       { text: "Timers", link: "/guides/timers" },
       { text: "Schedules", link: "/guides/schedules" },
+      { text: "Find instances", link: "/guides/search" },
       { text: "Commands and outbox", link: "/guides/commands" },
       { text: "Queries and questions", link: "/guides/questions" },
       { text: "Child processes", link: "/guides/children" },

@@ -9,6 +9,7 @@
  */
 import {
   DefinitionError,
+  type FieldOrder,
   type Inspection,
   type InvalidEvent,
   type InvalidState,
@@ -16,10 +17,12 @@ import {
   type Machine,
   type PersistenceFailed,
   type SendError,
+  type Where,
+  type WhereLabels,
 } from "@detent/machine"
 import { compiledOf, Environment, type Tagged } from "@detent/machine/internal"
 import type { InstanceKey, InstanceStatus } from "@detent/store"
-import { Commands, forkLoop, type InstanceCursor, type InstancePage, Journal, Leases, Timers } from "@detent/store"
+import { Commands, forkLoop, type InstanceCursor, Journal, Leases, Timers } from "@detent/store"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -31,9 +34,8 @@ import { type EngineConfig, engineConfig, type InstanceOptions } from "./engine/
 import { type EngineParts, makeEngine } from "./engine/EngineParts.ts"
 import { InstanceHandle } from "./engine/InstanceHandle.ts"
 import { notInTransaction } from "./engine/TransactionGuard.ts"
-import { invalidId, noInstance, type RepairRefused, type SequenceNotReached } from "./errors.ts"
+import { type InstanceNotFound, invalidId, noInstance, type RepairRefused, type SequenceNotReached } from "./errors.ts"
 import type { Instance, ReadError } from "./Instance.ts"
-import { wholeNumber } from "./live/HistoryReader.ts"
 import type { StartError } from "./live/InstanceTable.ts"
 import { mayHaveWork, type RegisteredMachine } from "./machine/MachineRegistry.ts"
 import type { Upcasters } from "./machine/Upcasters.ts"
@@ -45,9 +47,19 @@ import { processName } from "./nodes/ProcessName.ts"
 import { type CheckReport, checkAll } from "./operate/DeployCheck.ts"
 import { type ForkOptions, forkInstance } from "./operate/Fork.ts"
 import { HeldCheck, type HeldReport } from "./operate/HeldCheck.ts"
+import { type IndexProgress, indexProgress, startIndexFilling } from "./operate/IndexFilling.ts"
+import {
+  type InstanceList,
+  indexedValuesOf,
+  type Labels,
+  labelInstance,
+  listInstances,
+  type UntypedListOptions,
+} from "./operate/ListInstances.ts"
 import { type RepairOptions, repairInstance } from "./operate/Repair.ts"
 import { openRunning, releaseHeld } from "./operate/Resume.ts"
 import { type PurgeOptions, purgeEnded, startRetention } from "./operate/Retention.ts"
+import type { LabelsRefused, SearchRefused } from "./operate/Search.ts"
 import { type StartEntry, type Started, startAll } from "./operate/StartMany.ts"
 import { warnOfUnregistered } from "./operate/UnregisteredMachineWarning.ts"
 import { type SlotExecution, slotExecution } from "./outbox/SlotExecution.ts"
@@ -75,17 +87,29 @@ export interface RegisterOptions {
   readonly retention?: Duration.Input
 }
 
-/** Which instances to list. */
-export interface ListOptions<Tag extends string> {
+/** Which instances to list. `X`: the types of the indexed fields. */
+export interface ListOptions<Tag extends string, X = Record<never, never>> {
   readonly state?: Tag
   readonly status?: InstanceStatus
   readonly updatedAfter?: number
   readonly updatedBefore?: number
-  /** By the time of the last change. Default: `oldest` first. */
-  readonly order?: "oldest" | "newest"
+  /** Conditions on indexed fields, as in `{ customer: "ada", total: { above: 100 } }`. */
+  readonly where?: Where<X>
+  /** Conditions on labels, as in `{ incident: "42" }`. */
+  readonly labels?: WhereLabels
+  /**
+   * By the time of the last change, or by an indexed field, as in `{ dueAt: "ascending" }`. Default: `oldest` first; with `where` or
+   * `labels` by id.
+   */
+  readonly order?: "oldest" | "newest" | FieldOrder<X>
   readonly limit?: number
   /** `next` of the page before. */
   readonly after?: InstanceCursor
+}
+
+/** A machine with indexed fields of the types `X`. */
+export interface Indexed<out X> {
+  readonly "~indexes"?: X
 }
 
 /** Any machine. The services of its work are those it was registered with. */
@@ -121,8 +145,25 @@ export interface EngineService {
   ): Effect.Effect<Instance<S, E>, ReadError | InvalidState | SendError, R>
   /** The instance of an id, if there is one. */
   get<S, E, I, R>(machine: Definition<S, E, I, R>, id: string): Effect.Effect<Option.Option<Instance<S, E>>, PersistenceFailed, R>
-  /** Instances of a machine by the time of their last change, in pages. */
-  list<S, E, I, R>(machine: Definition<S, E, I, R>, options?: ListOptions<TagOf<S>>): Effect.Effect<InstancePage, PersistenceFailed>
+  /**
+   * Instances of a machine in pages: by the time of their last change, or by indexed fields and labels. A search examines a bounded number
+   * of instances for each page: a page may have fewer than `limit` instances and a `next`.
+   */
+  list<S, E, I, R, X = Record<never, never>>(
+    machine: Definition<S, E, I, R> & Indexed<X>,
+    options?: ListOptions<TagOf<S>, NoInfer<X>>,
+  ): Effect.Effect<InstanceList, PersistenceFailed | SearchRefused>
+  /** The same for a machine that is known by name only: the conditions are checked when it runs. */
+  search(machine: KnownMachine, options: UntypedListOptions): Effect.Effect<InstanceList, PersistenceFailed | SearchRefused>
+  /**
+   * Sets labels of an instance, as in `{ incident: "42" }`, and removes those that are null. They are no part of its state and journal. Returns all.
+   */
+  label(
+    key: InstanceKey,
+    labels: { readonly [name: string]: string | null },
+  ): Effect.Effect<Labels, PersistenceFailed | InstanceNotFound | LabelsRefused>
+  /** How far the indexes of a machine are filled with the values of instances that were stored before. None: it has no indexes. */
+  indexes<S, E, I, R>(machine: Definition<S, E, I, R>): Effect.Effect<Option.Option<IndexProgress>, PersistenceFailed>
   /** How many instances are in each state. */
   count<S, E, I, R>(machine: Definition<S, E, I, R>): Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed>
   /** Brings an instance back into memory, if there is one. */
@@ -241,6 +282,7 @@ const make = (options: EngineOptions) =>
     )
     if (engine.takeover !== undefined) yield* config.resume ? engine.takeover.start() : engine.takeover.startOpened()
     yield* startRetention(journal, leases, engine.registry)
+    if (config.resume) yield* startIndexFilling(engine)
     const slots = yield* slotExecution(engine, options.worker ?? {})
     const heldCheck = engine.takeover !== undefined && config.resume ? new HeldCheck(engine) : undefined
     if (heldCheck !== undefined) yield* heldCheck.start
@@ -374,13 +416,16 @@ const makeService = (
           Option.map(() => handle(registered, id)),
         )
       }),
-    list: (machine, options = {}) => {
-      const { state, limit, after, ...filter } = options
-      return journal.list(
-        { machine: machine.name, ...filter, ...(state === undefined ? {} : { tag: state }) },
-        Math.min(wholeNumber(limit, 100), 1000),
-        after,
-      )
+    list: (machine, options = {}) => listInstances(journal, machine, options as UntypedListOptions),
+    search: (machine, options) => listInstances(journal, machine, options),
+    label: (key, changes) =>
+      Effect.suspend(() => {
+        if (table.isClosed) return Effect.fail(table.notWritten(key, "label"))
+        return labelInstance(journal, key, changes)
+      }),
+    indexes: (machine) => {
+      const values = indexedValuesOf(machine)
+      return values === undefined ? Effect.succeedNone : Effect.map(indexProgress(journal, machine.name, values), Option.some)
     },
     count: (machine) => journal.count(machine.name),
     restore: (id, machine) =>

@@ -66,7 +66,15 @@ export {
 } from "@detent/store"
 export * as DeadLetters from "./DeadLetters.ts"
 export * as DurableWorkflow from "./DurableWorkflow.ts"
-export { Engine, type EngineOptions, type EngineService, type KnownMachine, type ListOptions, type RegisterOptions } from "./Engine.ts"
+export {
+  Engine,
+  type EngineOptions,
+  type EngineService,
+  type Indexed,
+  type KnownMachine,
+  type ListOptions,
+  type RegisterOptions,
+} from "./Engine.ts"
 export type { SweeperOptions } from "./engine/EngineConfig.ts"
 export { InstanceExists, InstanceNotFound, NewerVersion, PreviewRefused, RepairRefused, SequenceNotReached } from "./errors.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions, WaitingEvent } from "./Instance.ts"
@@ -87,8 +95,11 @@ export { type LeasePlacementOptions, Placement, type PlacementService } from "./
 export type { CheckReport } from "./operate/DeployCheck.ts"
 export type { ForkOptions } from "./operate/Fork.ts"
 export type { HeldReport } from "./operate/HeldCheck.ts"
+export type { IndexProgress } from "./operate/IndexFilling.ts"
+export { type InstanceList, type Labels, type ListedInstance, listedInstance, type UntypedListOptions } from "./operate/ListInstances.ts"
 export type { RepairOptions } from "./operate/Repair.ts"
 export type { PurgeOptions } from "./operate/Retention.ts"
+export { LabelsRefused, SearchRefused } from "./operate/Search.ts"
 export type { StartEntry, Started } from "./operate/StartMany.ts"
 export * as CommandQueue from "./outbox/CommandQueue.ts"
 export { type Enqueued, type EnqueueError, InvalidCommand } from "./outbox/CommandQueue.ts"

@@ -140,6 +140,8 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
   /** The timer row of self-sent events that are stored and not handled yet. */
   #owed: TimerRecord | undefined
   #lastSnapshot: Moment | undefined
+  /** The values of its indexed fields as they are stored. */
+  #fields: string | undefined
   /** Decided events that are not stored. Created with the first event. */
   #pipeline: CommitPipeline<Pending> | undefined = undefined
   /** Commits that the store refused or did not confirm since the last one that it stored. */
@@ -181,6 +183,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
     this.#timers = timersByName(opened.timers, recovered.delayed)
     this.#owed = opened.timers.find(isOwedTimer)
     this.#lastSnapshot = momentOf(opened.snapshot)
+    this.#fields = record.fields
     this.#work = new StateWork(this, context, record)
     this.#ahead = this.#stored()
   }
@@ -713,6 +716,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
       isOwner: this.#work.isOwned,
       isLost: this.#departure === "lost",
       lockFence: this.#lock?.fence,
+      fields: this.#fields,
     }
   }
 
@@ -767,8 +771,9 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
   }
 
   /** Takes over the snapshot, the owner and the self-sent events of a stored commit. No earlier commit is unconfirmed any more. */
-  #commitStored({ setTimers, snapshot, summary }: Commit) {
+  #commitStored({ setTimers, snapshot, summary, fields }: Commit) {
     this.#unconfirmed = undefined
+    if (fields !== undefined) this.#fields = fields
     if (this.#owed !== undefined || setTimers.length > 0) this.#owed = setTimers.find(isOwedTimer)
     if (snapshot !== undefined) {
       this.#lastSnapshot = momentOf(snapshot)
@@ -1044,6 +1049,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
     this.#mode = "idle"
     this.#owed = opened.timers.find(isOwedTimer)
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
+    this.#fields = opened.record.fields
     // Events that were decided meanwhile are stored next. Nothing is decided after a barrier among them.
     if ([...pending, ...this.#pending].some((one) => isAccepted(one) && one.isBarrier)) this.#mode = "committing"
     this.#commits.settle(() => this.#settle(pending, undefined))
@@ -1063,6 +1069,7 @@ export class LiveInstance implements WorkingInstance, AnsweringInstance, Decidin
     this.#timers = timersByName(opened.timers, recovered.delayed)
     this.#owed = opened.timers.find(isOwedTimer)
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
+    this.#fields = opened.record.fields
     if (moved) {
       this.#unconfirmed?.moved()
       this.#relocate(recovered, opened.record, passed)

@@ -55,6 +55,8 @@ export interface StoredPosition {
   /** This node has lost the instance: its commits are refused, even under a new lease of the node. */
   readonly isLost: boolean
   readonly lockFence: Fence | undefined
+  /** The values of its indexed fields, as JSON. */
+  readonly fields: string | undefined
 }
 
 /** The fence of a node that has lost its lease. Every store refuses it. */
@@ -116,8 +118,11 @@ export const instanceCommit = (
     fence:
       stored.lockFence ??
       (becomesOwner || stored.isOwner || placement?.routing !== undefined ? fenceOf(stored.isLost ? undefined : placement) : undefined),
+    fields: machine.indexes === undefined ? undefined : changedFields(machine.indexes.encode(decision.state), stored.fields),
   }
 }
+
+const changedFields = (fields: string, before: string | undefined): string | undefined => (fields === before ? undefined : fields)
 
 /** Undefined for a state that cannot be encoded or is too large: the event that led to it is stored without a snapshot. */
 const snapshotOf = (

@@ -5,6 +5,7 @@ import type { CommandRecord, MachineVersions } from "@detent/store"
 import type * as Duration from "effect/Duration"
 import { Codec } from "./Codec.ts"
 import { fingerprint } from "./Fingerprint.ts"
+import { IndexedValues } from "./IndexedValues.ts"
 import type { Upcasters } from "./Upcasters.ts"
 
 /** Snapshots of a machine that declares no policy: a replay of 100 events takes under a millisecond. */
@@ -24,6 +25,8 @@ export class RegisteredMachine {
   readonly environment: Environment
   readonly snapshots: SnapshotPolicy<string>
   readonly keepJournal: boolean
+  /** Undefined where the machine has no indexed fields. */
+  readonly indexes: IndexedValues | undefined
   /** How long ended instances are kept, by the definition. */
   readonly retention: Persistence<string>["retention"]
   /** Whether this process runs the work of its states. */
@@ -38,6 +41,8 @@ export class RegisteredMachine {
     const persistence: Persistence<string> = this.compiled.declarations.persistence ?? {}
     this.snapshots = persistence.snapshot ?? defaultSnapshots
     this.keepJournal = persistence.keepJournal ?? true
+    const { indexes } = this.compiled.declarations
+    this.indexes = indexes === undefined || indexes.size === 0 ? undefined : new IndexedValues([...indexes.values()])
     this.retention = persistence.retention
     this.runsWork = runsWork
   }

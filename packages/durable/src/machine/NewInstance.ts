@@ -23,6 +23,8 @@ export const newInstanceCommit = (
 ): Commit | InvalidState => {
   const { name: machine } = registered
   const { _tag: state } = beginning.state
+  const unindexed = registered.indexes?.problem(beginning.state)
+  if (unindexed !== undefined) return new InvalidState({ machine, id, state, problem: unindexed })
   try {
     const commit = commitOf(context, registered, id, beginning, at)
     const size = commit.origin?.length ?? 0
@@ -81,6 +83,7 @@ const commitOf = (
         ],
     commands: commandRecords(registered, { machine: registered.name, id }, requests, 0),
     fence: becomesOwner || placement?.routing !== undefined ? placement?.fence() : undefined,
+    fields: registered.indexes?.encode(state),
   }
 }
 

@@ -42,7 +42,10 @@ export const acceptedEvent = (
   const sequence = ahead.sequence + 1
   const node = decision.state === state ? ahead.node : (actor.compiled.nodes.get(decision.state._tag) as Node)
   try {
-    const problem = decision.state === state ? undefined : machine.codec.stateProblem(decision.state, state)
+    const problem =
+      decision.state === state
+        ? undefined
+        : (machine.codec.stateProblem(decision.state, state) ?? machine.indexes?.problem(decision.state, state))
     if (problem !== undefined) return actionFailed(actor, "decide", new Error(problem), decision.event, false)
     const record = eventRecord(machine.codec, envelope, decision, at, sequence, keepsState)
     const commands = commandRecords(machine, key, decision.requests, sequence)

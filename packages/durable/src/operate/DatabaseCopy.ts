@@ -147,7 +147,7 @@ const isCopied = (name: string): boolean => !/(^|[._])migrations$/.test(name) &&
 
 /** Triggers maintain `blocks`; the nodes of a cluster register themselves. */
 const derivedTables = [
-  ...["detent.moves", "detent.listing", "detent.counts", "detent.finished", "detent.blocks"],
+  ...["detent.moves", "detent.listing", "detent.fields", "detent.counts", "detent.finished", "detent.blocks"],
   ...["detent.cluster_nodes", "detent.cluster_shards"],
 ]
 
@@ -277,9 +277,12 @@ const listingBuild = ({ sql, dialect, tables }: Catalog): IndexBuild => {
   const place = (name: string) => (dialect === "pg" ? `detent.${name}` : `detent_${name}`)
   const [shard, zero] = dialect === "pg" ? [", shard", ", 0"] : ["", ""]
   const statements = [
-    ...["moves", "listing", "counts", "finished"].map((name) => `delete from ${place(name)}`),
+    ...["moves", "listing", "fields", "counts", "finished"].map((name) => `delete from ${place(name)}`),
     `insert into ${place("listing")} (instance, machine, id, tag, status, updated_at)
       select instance, machine, id, tag, status, updated_at from ${place("instances")}`,
+    // The next read brings the values of indexed fields and labels up to date, for these instances.
+    `insert into ${place("moves")} (instances) select ${dialect === "pg" ? "array_agg(instance)" : "json_group_array(instance)"}
+      from ${place("instances")} where fields is not null or labels is not null group by instance / 1000`,
     `insert into ${place("counts")} (machine, tag, instances) select machine, tag, count(*) from ${place("instances")} group by machine, tag`,
     `insert into ${place("finished")} (queue, status${shard}, commands) select queue, status${zero}, count(*) from ${place("commands")}
       where status in ('completed', 'skipped', 'handled') group by queue, status`,

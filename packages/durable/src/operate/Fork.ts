@@ -94,6 +94,7 @@ export const forkInstance = (
         : [],
       commands: [],
       fence: needsOwner && runsHere ? engine.node?.placement?.fence() : undefined,
+      fields: registered.indexes?.encode(recovered.state),
     }
     const forked = { machine: registered.name, id: newId }
     const store = Effect.flatMap(storeFork(engine, from, commit), (outcome): Effect.Effect<void, ActorExists | PersistenceFailed> => {

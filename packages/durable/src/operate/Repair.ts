@@ -16,6 +16,7 @@ import type { OpenError } from "../live/InstanceTable.ts"
 import type { ReplacedEvent } from "../machine/Codec.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import { readEvent, recover } from "../machine/Replay.ts"
+import { refreshValues } from "./IndexFilling.ts"
 
 export interface RepairOptions {
   /** Only checks whether the instance would then replay. */
@@ -69,6 +70,7 @@ export const repairInstance = (
       if (now?.body === stored.body) return yield* repairInstance(engine, registered, id, sequence, event, options)
       return yield* refuse(`was repaired by another process meanwhile: event ${sequence} is no longer the one that held it; read it again`)
     }
+    yield* refreshValues(engine.journal, registered, id)
     engine.follower.changedForeign(key)
     const live = engine.table.find(key)
     const opening: Effect.Effect<unknown, OpenError> = live === undefined ? engine.table.open(key) : engine.follower.catchUp(live)

@@ -1,9 +1,10 @@
 /** What async code does with instances of an engine. */
 import type { Machine } from "@detent/machine"
-import type { InstancePage } from "@detent/store"
 import * as Option from "effect/Option"
-import type { EngineService, InputArguments, ListOptions } from "../Engine.ts"
+import type { EngineService, Indexed, InputArguments, ListOptions } from "../Engine.ts"
 import type { AnswerOf, HistoryEntry, Instance, SendOptions } from "../Instance.ts"
+import type { IndexProgress } from "../operate/IndexFilling.ts"
+import type { InstanceList, Labels } from "../operate/ListInstances.ts"
 import { type AsyncInstance, asyncInstance } from "./AsyncInstance.ts"
 import type { AbortOptions, RunPromise } from "./promised.ts"
 
@@ -37,8 +38,18 @@ export interface AsyncCalls<in out R> {
   changes<S, E, I>(machine: Definition<S, E, I, R>, id: string, options?: AbortOptions): AsyncIterable<S>
   /** Everything that was journaled, oldest first. */
   history<S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncIterable<HistoryEntry<S, E>>
-  /** Instances of a machine, oldest change first, in pages. */
-  list<S, E, I>(machine: Definition<S, E, I, R>, options?: ListOptions<TagOf<S>>): Promise<InstancePage>
+  /** Instances of a machine in pages: by the time of their last change, or by indexed fields and labels. */
+  list<S, E, I, X = Record<never, never>>(
+    machine: Definition<S, E, I, R> & Indexed<X>,
+    options?: ListOptions<TagOf<S>, NoInfer<X>>,
+  ): Promise<InstanceList>
+  /**
+   * Sets labels of an instance, as in `{ incident: "42" }`, and removes those that are null. They are no part of its state and journal. Resolves
+   * with all.
+   */
+  label<S, E, I>(machine: Definition<S, E, I, R>, id: string, labels: { readonly [name: string]: string | null }): Promise<Labels>
+  /** How far the indexes of a machine are filled with the values of instances that were stored before; undefined: it has none. */
+  indexes<S, E, I>(machine: Definition<S, E, I, R>): Promise<IndexProgress | undefined>
 }
 
 /** `read` runs queries of the store: it rejects once the store is closed. A closed engine refuses events by itself. */
@@ -64,5 +75,7 @@ export const asyncCalls = <R>(engine: EngineService, run: RunPromise<R>, read: R
     changes: (machine, id, options) => instance(machine, id).changes(options),
     history: (machine, id) => instance(machine, id).history(),
     list: (machine, options) => read(engine.list(machine, options)),
+    label: (machine, id, labels) => run(engine.label({ machine: machine.name, id }, labels)),
+    indexes: async (machine) => Option.getOrUndefined(await read(engine.indexes(machine))),
   }
 }

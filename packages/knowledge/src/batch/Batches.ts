@@ -11,7 +11,7 @@
 
 import type { ContentHash } from "@detent/blobs/ContentHash"
 import { blobIn, Storage, type StorageError, type StorageFolder } from "@detent/blobs/Storage"
-import { Engine, forkLoop, type Instance, type InstancePage, type ListOptions, type ReadError } from "@detent/durable"
+import { Engine, forkLoop, type Instance, type InstanceList, type ListOptions, type ReadError } from "@detent/durable"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -127,7 +127,7 @@ export interface BatchesService {
    * after that extracts its documents again.
    */
   readonly purge: (options: { readonly endedBefore: Duration.Input }) => Effect.Effect<Purged, PurgeError>
-  readonly list: (options?: ListOptions<BatchState["_tag"]>) => Effect.Effect<InstancePage, PersistenceFailed>
+  readonly list: (options?: ListOptions<BatchState["_tag"]>) => Effect.Effect<InstanceList, PersistenceFailed>
 }
 
 export class Batches extends Context.Service<Batches, BatchesService>()("@detent/knowledge/Batches") {
@@ -250,7 +250,8 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           return { ...changed, namespace, version: after.version, ...(previous === null ? {} : { previous }) }
         }),
       purge,
-      list: (options) => engine.list(machine, options),
+      // Its options name no indexed field.
+      list: (options) => Effect.catchTag(engine.list(machine, options), "SearchRefused", Effect.die),
     }
     return service
   })

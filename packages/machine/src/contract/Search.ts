@@ -35,7 +35,12 @@ export type Condition<V> = [V] extends [boolean]
     : Compared<V> | Range<Compared<V>>
 
 /** Conditions on indexed fields. All must hold. */
-export type Where<X> = { readonly [K in keyof X]?: Condition<X[K]> }
+export type Where<X> = [keyof X] extends [never] ? None : { readonly [K in keyof X]?: Condition<X[K]> }
+
+/** A machine without indexed fields has no conditions on them. */
+interface None {
+  readonly [name: string]: never
+}
 
 /** Conditions on labels. All must hold. */
 export interface WhereLabels {
@@ -43,7 +48,7 @@ export interface WhereLabels {
 }
 
 /** By the values of one indexed field. Instances without a value are left out. */
-export type FieldOrder<X> = { readonly [K in keyof X]?: "ascending" | "descending" }
+export type FieldOrder<X> = [keyof X] extends [never] ? None : { readonly [K in keyof X]?: "ascending" | "descending" }
 
 /** An indexed field as data. */
 export interface IndexBlueprint {

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto"
 import { blobIn, folderIn, RelativePath, Storage, StorageFolder, type StorageUri } from "@detent/blobs/Storage"
 import { folderAt } from "@detent/blobs/StorageLocation"
-import type { InstanceRecord } from "@detent/durable"
+import type { ListedInstance } from "@detent/durable"
 import {
   activeBatchStates,
   type BatchConfig,
@@ -161,7 +161,7 @@ export const estimate = (request: StartBatch) =>
     return yield* batches.estimate(folder, manifest, { config: request.config ?? {} })
   })
 
-const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: InstanceRecord) => ({
+const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: ListedInstance) => ({
   batchId: id,
   state: tag,
   status: standing,
@@ -188,7 +188,7 @@ export const unfinished = (limit: number) =>
 
 const isBatchId = Schema.is(BatchId)
 
-const withProgress = (record: InstanceRecord) =>
+const withProgress = (record: ListedInstance) =>
   Effect.gen(function* () {
     const read = isBatchId(record.id) ? yield* Effect.option(state(record.id)) : Option.none<BatchState>()
     return { ...listingOf(record), ...optional({ progress: Option.getOrUndefined(Option.map(read, statusOf)) }) }
