@@ -34,7 +34,8 @@ Options:
 
 All contestants of a table take turns, so that other load on the machine affects all of them; figures are medians over
 the turns. The group machine measures CPU time over several processes; durable measures wall-clock time on a PostgreSQL of
-its own with fsync on. The peers are installed in bench/ on first use.
+its own with fsync on. The peers are installed in bench/ on first use, those of the group peers with that group. The group
+scale uses up to 58 GB of the temporary folder (TMPDIR), removes them at its end, and scales down where there is less.
 Examples: npm run bench -- machine --quick
           npm run bench -- machine --only decide --json
           npm run bench -- durable --only timers --quick`

@@ -38,6 +38,17 @@ export const groups = {
       retention: "removing half of 1,000,000 instances (20,000 when quick) while 50 callers write",
     },
   },
+  peers: {
+    about:
+      "packages/durable beside other durable engines, like for like: DBOS, Effect's engine, Restate, Vercel Workflow, graphile-worker, pg-boss",
+    parts: {
+      steps: "workflows of 10 steps that run user code, one after the other, 50 callers",
+      signal: "a signal to a waiting workflow, until the code of its next step runs",
+      sleepers: "1,000 sleeping workflows that are due at once",
+      queue: "jobs enqueued one at a time by 16 callers and executed",
+      transition: "transitions of an instance beside calls of a virtual object of Restate",
+    },
+  },
   xstate: {
     about: "packages/xstate beside XState 5 itself",
     parts: {
@@ -101,4 +112,11 @@ export const groups = {
       faults: "three nodes under load: one killed, one frozen, all restarted; events lost and stored twice, and the time of a takeover",
     },
   },
+}
+
+/** Engines that the benchmarks leave out, and why. */
+export const notMeasured = {
+  Inngest: "the package `inngest-cli` has no server in it; it downloads one from GitHub when it is installed",
+  Hatchet: "its server comes as a container image, and needs PostgreSQL and a message queue beside it",
+  "Trigger.dev": "its server comes as container images",
 }

@@ -1,5 +1,5 @@
 /**
- * Starts the benchmarks: reads the command line, installs the peers on first use, and measures in a child process with the
+ * Starts the benchmarks: reads the command line, installs the peers on first use, those of a group with it, and measures in a child process with the
  * Node of the workspace. Plain JavaScript, so that any Node from version 20 can start it.
  */
 import { spawn } from "node:child_process"
@@ -24,6 +24,8 @@ else if ("problem" in read) {
     process.exit(1)
   }
   for (const choice of read.choices) {
+    const folder = join(here, "groups", choice.group)
+    if (existsSync(join(folder, "package.json")) && !installOnDemand(folder, `the engines of the group ${choice.group}`)) process.exit(1)
     const code = await measure(node, choice)
     if (code !== 0) process.exitCode = code
     if (code === 130 || code === 143) break

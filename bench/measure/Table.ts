@@ -7,11 +7,12 @@ export interface Table {
   readonly notes?: ReadonlyArray<string>
 }
 
-/** Prints a table. The first column is aligned left, the others right. */
+/** Prints a table. The first column and those with sentences are aligned left, the others right. */
 export const printTable = ({ title, columns, rows, notes = [] }: Table) => {
   const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)))
+  const isText = (index: number) => index === 0 || rows.some((row) => (row[index] ?? "").split(" ").length > 4)
   const line = (cells: ReadonlyArray<string>) =>
-    `  ${cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0))).join("  ")}`
+    `  ${cells.map((cell, index) => (isText(index) ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0))).join("  ")}`.trimEnd()
   console.log(`\n${title}`)
   console.log(line(columns))
   for (const row of rows) console.log(line(row))

@@ -1,5 +1,5 @@
 /** The page of measurements and the figures of the README, from the file that `npm run bench -- --record` writes. */
-import { groups } from "../../bench/groups.mjs"
+import { groups, notMeasured } from "../../bench/groups.mjs"
 import { readRecording } from "../../bench/record.mjs"
 import { document, escaped, sentence, table } from "./markdown.mjs"
 
@@ -21,7 +21,12 @@ export function benchmarksPage(recording = readRecording()) {
         ...recorded.flatMap(([name, part]) => partSection(group, name, parts[name] ?? "", part)),
       ]
     }),
-    ...notMeasured(recording),
+    ...notRecorded(recording),
+    "## Engines that are not measured",
+    "They do not run from packages of the npm registry alone, so `npm run bench` cannot install them:",
+    Object.entries(notMeasured)
+      .map(([name, why]) => `- ${name}: ${why}.`)
+      .join("\n"),
   ])
 }
 
@@ -58,7 +63,7 @@ function partSection(group, name, about, part) {
 }
 
 /** @param {Recording} recording */
-function notMeasured(recording) {
+function notRecorded(recording) {
   const missing = Object.entries(groups).flatMap(([group, { parts }]) =>
     Object.keys(parts)
       .filter((name) => recording[group]?.[name] === undefined)
@@ -73,12 +78,14 @@ function notMeasured(recording) {
 }
 
 /**
- * The figures that the README names. Each is made from recorded figures; the command is the one that measured them.
+ * The figures that the README names. Each is made from recorded figures; the command is the one that measured them. An optional one is left
+ * out where it is not recorded.
  *
  * @type {ReadonlyArray<{
  *   readonly what: string
  *   readonly group: string
  *   readonly part: string
+ *   readonly isOptional?: boolean
  *   readonly text: (figures: Readonly<Record<string, number>>) => string
  * }>}
  */
@@ -96,6 +103,14 @@ const readmeFigures = [
     text: (of) => `${rate(of["single.pg.perSecond"])} a second, ${factor(of["single.pg.vsDbos"])} times the steps of one DBOS workflow`,
   },
   {
+    what: "workflows of ten steps, beside other engines",
+    group: "peers",
+    part: "steps",
+    isOptional: true,
+    text: (of) =>
+      `${factor(of["steps.vsDbos"])} times DBOS, ${factor(of["steps.vsEffect"])} Effect's engine, ${factor(of["steps.vsRestate"])} Restate`,
+  },
+  {
     what: "`kill -9` halfway through 1,000 instances",
     group: "durable",
     part: "recovery",
@@ -108,6 +123,7 @@ const readmeFigures = [
 export function readmeFiguresTable(recording = readRecording()) {
   const recorded = readmeFigures.flatMap((figure) => {
     const part = recording[figure.group]?.[figure.part]
+    if (part === undefined && figure.isOptional === true) return []
     if (part === undefined) throw new Error(`docs/benchmarks.json has no ${figure.group} ${figure.part}; record it with npm run bench`)
     return [{ ...figure, recorded: part }]
   })

@@ -44,6 +44,10 @@ it("the page names command, date, machine and missed goals, and lists what is no
   expect(page).toContain("- `npm run bench -- durable --only timers`")
 })
 
+it("the page says why an engine is not measured", () => {
+  expect(benchmarksPage({})).toContain("- Inngest: the package `inngest-cli` has no server in it; it downloads one")
+})
+
 it("--record without a group measures all groups", () => {
   const read = readArguments(["--record", "--quick"])
   expect("choices" in read ? read.choices.map(({ group }) => group) : read).toEqual(Object.keys(groups))
