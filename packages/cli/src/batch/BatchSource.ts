@@ -66,25 +66,6 @@ const namedFiles = (input: SourceInput) =>
     return file === undefined ? [] : [{ option, file }]
   })
 
-/** Rewords a problem with a file that an option names: names the option that the user gave. Undefined where no option names the file. */
-export const problemOfOption = (input: SourceInput, problem: string): string | undefined => {
-  // Options may name the same file: a problem with the shapes or the examples is that of their own option.
-  const { shapes, examples } = input
-  const ofShapes =
-    shapes === undefined ? problem : problem.replaceAll(`the shapes in ${referenceOf(shapes)}`, `the shapes in --shapes ${shapes}`)
-  const isOfExamples = (uri: string) => examples !== undefined && uri === referenceOf(examples)
-  const ofExamples = ofShapes.replaceAll(/(?<!\S)\S+(?=, line \d+ is not an example)/g, (uri) =>
-    isOfExamples(uri) ? `--examples ${examples}` : uri,
-  )
-  const reworded = namedFiles(input).reduce(
-    (text, { option, file }) => text.replaceAll(referenceOf(file), `--${option} ${file}`),
-    ofExamples,
-  )
-  if (reworded === problem) return undefined
-  // The user wrote no manifest, so the message does not mention one.
-  return reworded.replace(/^\S+ is not a manifest that can be worked on: /, "").replace(/; correct it and start again$/, "")
-}
-
 export const sourceOf = (input: SourceInput) =>
   Effect.gen(function* () {
     const storage = yield* Storage

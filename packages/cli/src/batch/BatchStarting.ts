@@ -1,12 +1,12 @@
 /** Starts a batch from a manifest or a folder: through the server of the workspace, or in this process where no server runs. */
-import { BaseUrl, type BatchConfig, BatchId, BudgetText, ExtractorName, type ManifestRefused } from "@detent/knowledge"
+import { BaseUrl, type BatchConfig, BatchId, BudgetText, ExtractorName } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 import { checkKey, headersOf } from "../workspace/Changing.ts"
 import type { RunningServer } from "../workspace/Server.ts"
-import { problemOfOption, type SourceInput, sourceOf } from "./BatchSource.ts"
+import { type SourceInput, sourceOf } from "./BatchSource.ts"
 
 /** The options that choose an extractor. */
 export interface ModelInput {
@@ -59,14 +59,4 @@ export const startBatch = (server: RunningServer | undefined, input: SourceInput
     if (server === undefined) return (yield* batches.start({ folder, manifest, config }, key)).batchId
     const answer = yield* server.post("/api/v1/batch", { json: { folder, manifest, config } }, headersOf(key))
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
-  }).pipe(
-    Effect.catchTags({
-      ManifestRefused: (refused) => Effect.fail(ofOption(input, refused)),
-      WrongUsage: (refused) => Effect.fail(ofOption(input, refused)),
-    }),
-  )
-
-const ofOption = <E extends ManifestRefused | WrongUsage>(input: SourceInput, refused: E): E | WrongUsage => {
-  const problem = problemOfOption(input, refused.problem)
-  return problem === undefined ? refused : new WrongUsage({ problem, nextStep: "then start again" })
-}
+  })

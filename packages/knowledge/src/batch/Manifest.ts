@@ -91,7 +91,7 @@ export class ManifestRefused extends Schema.TaggedError<ManifestRefused>()("Mani
   problem: Schema.String,
 }) {
   override get message() {
-    return `${this.uri} is not a manifest that can be worked on: ${this.problem}`
+    return `${this.uri} cannot become a batch: ${this.problem}`
   }
 }
 
