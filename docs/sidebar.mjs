@@ -11,6 +11,8 @@ export const sidebar = [
       { text: "Getting started", link: "/getting-started" },
       { text: "Examples", link: "/examples" },
       { text: "Guarantees", link: "/guarantees" },
+      { text: "Compare", link: "/compare" },
+      { text: "Glossary", link: "/glossary" },
     ],
   },
   {
@@ -64,6 +66,7 @@ export const sidebar = [
       { text: "Backup and restore", link: "/guides/backup" },
       { text: "Security", link: "/guides/security" },
       { text: "Call it from a page", link: "/guides/client" },
+      { text: "Debug a stuck instance", link: "/guides/debug" },
       { text: "Troubleshooting", link: "/guides/troubleshooting" },
     ],
   },
