@@ -48,7 +48,7 @@ async function run({ command, values }) {
 /** @param {import("../src/line/Command.ts").Misspelt | undefined} misspelt */
 async function suggestion(misspelt) {
   if (misspelt === undefined) return ""
-  const { nearest } = await import("@detent/entity/Nearest")
+  const { nearest } = await import("@detent/machine/Nearest")
   const near = nearest(misspelt.word, misspelt.known)
   return near === undefined ? "" : `; did you mean ${near}?`
 }

@@ -1,7 +1,8 @@
 /** The checks that a schema cannot make: every name exists, and automatic transitions end. */
+
+import { nearest } from "@detent/machine/Nearest"
 import { updateTag } from "./EntityEvent.ts"
 import { type Path, type Problem, problemLimit } from "./EntityWorkflowError.ts"
-import { nearest } from "./Nearest.ts"
 import { anyState, endsOf, processorName, sourcesOf, type TransitionDefinition, type WorkflowDefinition } from "./WorkflowDefinition.ts"
 
 /** The names that a definition may use. */

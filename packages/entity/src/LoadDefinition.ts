@@ -1,11 +1,12 @@
 /** Decodes and checks data or text. Returns a valid definition, or the list of its problems. */
+
+import { nearest } from "@detent/machine/Nearest"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { checkDefinition, type KnownNames } from "./CheckDefinition.ts"
 import { EntityWorkflowError, type Path, type Problem, pathText, problemLimit, type WorkflowProblem } from "./EntityWorkflowError.ts"
 import * as JsonText from "./JsonText.ts"
-import { nearest } from "./Nearest.ts"
 import { TransitionDefinition, WorkflowDefinition } from "./WorkflowDefinition.ts"
 
 type Loaded = Result.Result<WorkflowDefinition, EntityWorkflowError>

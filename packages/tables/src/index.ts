@@ -2,6 +2,19 @@
 export { FileBytes } from "./bytes/FileBytes.ts"
 export { type Inspection, inspectTable } from "./inspect/inspectTable.ts"
 export { deepestNesting, type Layout } from "./json/JsonSplitter.ts"
+export { isLocale } from "./mapping/Locale.ts"
+export {
+  checkMapping,
+  FieldRule,
+  Mapping,
+  type MappingPlace,
+  MappingRefused,
+  TargetField,
+  ValueType,
+} from "./mapping/Mapping.ts"
+export { type FieldProblem, fieldProblemText, type MappedRow, type MapRow, makeMapRow } from "./mapping/mapRow.ts"
+export { nestedValues } from "./mapping/nested.ts"
+export { type Proposal, type ProposeOptions, proposeMapping } from "./mapping/proposeMapping.ts"
 export { behind, columnName, type Position, type Row, RowProblem } from "./Row.ts"
 export { openRows, type Rows, type RowsOptions } from "./Rows.ts"
 export { type OpenTableOptions, openTable, rowValues, type Table } from "./Table.ts"

@@ -1,4 +1,4 @@
-import { nearest } from "@detent/entity/Nearest"
+import { nearest } from "@detent/machine/Nearest"
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { help } from "../../src/line/help.mjs"
