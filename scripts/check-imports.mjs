@@ -56,6 +56,8 @@ const needsModules = {
     "@detent/knowledge/schemas",
     "@detent/machine/diagram",
     "@detent/tables/TableFormat",
+    "@detent/tables/Mapping",
+    "@detent/uploads/Preview",
   ],
 }
 

@@ -43,6 +43,8 @@ const groups: ReadonlyArray<CommandGroup> = [
     noun: { name: "upload", summary: "files of items, of the kinds of detent.config.ts", system: "uploads" },
     commands: {
       run: () => import("./commands/upload/run.ts"),
+      map: () => import("./commands/upload/map.ts"),
+      mapping: () => import("./commands/upload/mapping.ts"),
       kinds: () => import("./commands/upload/kinds.ts"),
       list: () => import("./commands/upload/list.ts"),
       show: () => import("./commands/upload/show.ts"),

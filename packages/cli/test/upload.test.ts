@@ -292,3 +292,39 @@ describe("an item whose check is never done", () => {
     await server.stop("SIGTERM")
   })
 })
+
+describe("a mapping from the command line", () => {
+  it("is proposed, written, kept, used and forgotten; nothing is stored before", async () => {
+    const folder = join(await temporaryFolder(), "project")
+    await project(
+      folder,
+      `
+      import { defineUpload } from "@detent/uploads"
+      import { defineConfig } from "@detent/workspace/Config"
+      import * as Schema from "effect/Schema"
+      const Products = defineUpload({ name: "Products", schema: Schema.Struct({ sku: Schema.String, price: Schema.Finite }), id: "sku" })
+      export default defineConfig({ uploads: [Products] })
+    `,
+    )
+    const here = (...args: ReadonlyArray<string>) => run(args, { cwd: folder })
+    await writeFile(join(folder, "products.csv"), 'Nr;Preis\n1;"12,50 EUR"\n2;viel\n')
+    const mapped = await here("upload", "map", "products.csv", "--write", "mapping.json")
+    assert.strictEqual(mapped.code, 5, mapped.err)
+    assert.match(mapped.out, /^mapping +proposed by names and values$/m)
+    assert.match(mapped.out, /^price +Preis +amount in de-DE$/m)
+    assert.match(mapped.out, /^ +3 +price \(column Preis\): "viel" is no amount in de-DE$/m)
+    assert.include(mapped.err, "detent upload run products.csv --kind Products --mapping mapping.json")
+    assert.strictEqual((await here("upload", "list", "--json")).out, "")
+    await writeFile(join(folder, "wrong.json"), '{"fields":[{"field":"prise","column":"Preis"}]}')
+    const refused = await here("upload", "run", "products.csv", "--mapping", "wrong.json")
+    assert.strictEqual(refused.code, 2)
+    assert.include(refused.err, "there is no such field: prise is not known; did you mean price?")
+    const given = await here("upload", "run", "products.csv", "--mapping", "mapping.json", "--json")
+    assert.deepInclude(statuses(given.out).at(-1), { mappingSource: "given", state: "partially_completed" })
+    assert.strictEqual((await here("upload", "mapping", "Products", "--keep", "mapping.json")).code, 0)
+    const kept = await here("upload", "run", "products.csv", "--force")
+    assert.match(kept.out, /^mapping +kept for the kind$/m)
+    assert.include((await here("upload", "mapping", "Products", "--forget")).out, "Products has no mapping of its own now")
+    assert.deepStrictEqual(JSON.parse((await here("upload", "mapping", "Products", "--json")).out), { kind: "Products" })
+  })
+})

@@ -9,6 +9,7 @@ export {
   Mapping,
   type MappingPlace,
   MappingRefused,
+  MappingSource,
   TargetField,
   ValueType,
 } from "./mapping/Mapping.ts"

@@ -5,7 +5,17 @@ import type { Instance, ReadError } from "@detent/durable"
 import type { EntityState, EntityWorkflow, TriggerEvent, UpdateEvent } from "@detent/entity"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import { releasing } from "@detent/machine/internal"
-import { FileUnreadable, localFile, type TableFile, type TableOptions, type TableProblem } from "@detent/tables"
+import {
+  checkMapping,
+  FileUnreadable,
+  localFile,
+  type Mapping,
+  MappingRefused,
+  type TableFile,
+  type TableOptions,
+  type TableProblem,
+  type TargetField,
+} from "@detent/tables"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -39,6 +49,9 @@ import { itemInstanceId } from "./item/ItemEntity.ts"
 import type { ItemColumn } from "./kind/ItemColumns.ts"
 import type { JsonObject } from "./kind/ItemKind.ts"
 import type { AnyUpload, UploadDefinition } from "./kind/UploadDefinition.ts"
+import { chooseMapping } from "./mapping/ChooseMapping.ts"
+import type { Preview } from "./mapping/Preview.ts"
+import { type PreviewOptions, previewFile } from "./mapping/PreviewFile.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
 import { checkReadable } from "./stages/BatchFile.ts"
 import { type Kind, kindNamed, kindOfBatch, type Uploading } from "./stages/Uploading.ts"
@@ -46,6 +59,7 @@ import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { contentOf, findEntry } from "./store/Entries.ts"
 import type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
 import { viewName } from "./store/ItemViews.ts"
+import { deleteMapping, findMapping, type KeptMapping, writeMapping } from "./store/Mappings.ts"
 import type { BatchRow } from "./store/Rows.ts"
 import { type BatchPage, batchPage, type Entry, type EntryPage, type EntryQuery, entryOf, entryPage } from "./UploadLists.ts"
 
@@ -62,6 +76,11 @@ export interface StartOptions {
   readonly contentType?: string
   /** The format of the file: its encoding, delimiter, quote, header or sheet. What is not given is found in the file. */
   readonly given?: TableOptions
+  /**
+   * Which columns the fields are read from, and how; `none` reads each column as the field of its name. Default: the mapping that is
+   * kept for the kind, or that of its definition, where the file has one of its columns.
+   */
+  readonly mapping?: Mapping | "none"
   /** Accepts a file whose content was uploaded before. */
   readonly force?: boolean
   /** The kind of its items: an upload definition, or its name. Default: the first kind of the service. */
@@ -70,7 +89,12 @@ export interface StartOptions {
   readonly md5?: string
 }
 
-export type StartError = FileProblem | UploadUnknown | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
+/** What a preview of a file is made by. */
+export interface FilePreviewOptions extends Pick<StartOptions, "fileName" | "contentType" | "given" | "kind">, PreviewOptions {}
+
+export type PreviewError = FileProblem | UploadUnknown | PersistenceFailed
+
+export type StartError = FileProblem | MappingRefused | UploadUnknown | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
 
 export type CorrectError = BatchNotFound | BatchNotRetryable | ItemNotFailed | ItemStillInvalid | UploadUnknown | ReadError
 
@@ -106,6 +130,8 @@ export interface KnownUpload {
   readonly view: string
   /** The columns of the view that are fields of the items. */
   readonly columns: ReadonlyArray<Pick<ItemColumn, "name" | "type">>
+  /** The fields that a mapping can fill; absent where it can be any. */
+  readonly targets?: ReadonlyArray<TargetField>
 }
 
 /** Uploads of one kind, with the type of its items. */
@@ -139,6 +165,19 @@ export interface UploadsService {
     bytes: Stream.Stream<Uint8Array, E, R>,
     options: StartOptions & { readonly fileName: string },
   ): Effect.Effect<BatchStatus, StartError | E, R>
+  /** What the first rows of a local file would become, by a mapping or the one that is found for it. Stores nothing. */
+  preview(file: string, options?: FilePreviewOptions): Effect.Effect<Preview, PreviewError>
+  /** The same for received bytes, which are not kept. */
+  previewBytes<E, R>(
+    bytes: Stream.Stream<Uint8Array, E, R>,
+    options: FilePreviewOptions & { readonly fileName: string },
+  ): Effect.Effect<Preview, PreviewError | E, R>
+  /** The mapping that is kept for files of a kind. */
+  keptMapping(kind: string): Effect.Effect<Option.Option<KeptMapping>, UploadUnknown | PersistenceFailed>
+  /** Keeps a mapping for later files of a kind, in place of the one that was kept. */
+  keepMapping(kind: string, mapping: Mapping): Effect.Effect<KeptMapping, UploadUnknown | MappingRefused | PersistenceFailed>
+  /** Forgets the kept mapping of a kind. Returns whether there was one. */
+  forgetMapping(kind: string): Effect.Effect<boolean, UploadUnknown | PersistenceFailed>
   status(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError>
   /** The status now and whenever it changes, until no work is in progress. */
   watch(batchId: string, interval?: Duration.Input): Stream.Stream<BatchStatus, BatchNotFound | ReadError>
@@ -208,12 +247,13 @@ export class UploadService implements UploadsService {
     this.#uploading = uploading
     this.#workflow = workflow
     this.#defaultKind = defaultKind
-    this.kinds = [...uploading.kinds.values()].map(({ name, fields, columns }) => ({
+    this.kinds = [...uploading.kinds.values()].map(({ name, fields, columns, targets }) => ({
       name,
       fields,
       isDefault: name === defaultKind,
       view: uploading.store.dialect.viewName(viewName(name)),
       columns: columns.map(({ name: column, type }) => ({ name: column, type })),
+      ...(targets === undefined ? {} : { targets }),
     }))
   }
 
@@ -362,6 +402,7 @@ export class UploadService implements UploadsService {
         file.contentType,
         file.given,
       )
+      const mapped = yield* chooseMapping(this.#uploading, kind, { path, name: fileName, table }, file.mapping)
       const batchId = yield* this.#claimId(file)
       return {
         ...newBatch({ batchId, kind: kind.name, fileName, filePath: path }),
@@ -371,6 +412,7 @@ export class UploadService implements UploadsService {
         contentType,
         table,
         ...(file.given === undefined ? {} : { given: file.given }),
+        ...(mapped === undefined ? {} : { mapping: mapped.mapping, mappingSource: mapped.source }),
       }
     })
   }
@@ -400,6 +442,64 @@ export class UploadService implements UploadsService {
 
   #isBegun(batchId: string): Effect.Effect<boolean, PersistenceFailed> {
     return Effect.map(this.#uploading.engine.get(this.#workflow.machine, batchId), Option.isSome)
+  }
+
+  // Mapping
+
+  preview(file: string, options: FilePreviewOptions = {}): Effect.Effect<Preview, PreviewError> {
+    const path = isAddress(file) ? file : resolve(file)
+    return this.#preview(path, { ...options, fileName: options.fileName ?? basename(path) })
+  }
+
+  previewBytes<E, R>(
+    bytes: Stream.Stream<Uint8Array, E, R>,
+    options: FilePreviewOptions & { readonly fileName: string },
+  ): Effect.Effect<Preview, PreviewError | E, R> {
+    const { limits, folder } = this.#uploading
+    const { fileName } = options
+    return Effect.gen({ self: this }, function* () {
+      yield* this.#kind(options.kind)
+      yield* checkContentType(fileName, options.contentType)
+      const path = resolve(join(folder, `preview-${yield* freshNumber}`))
+      return yield* Effect.acquireUseRelease(
+        Effect.succeed(path),
+        () =>
+          Effect.andThen(
+            receive(bytes, localTarget(path), fileName, limits.maxFileBytes, new CollectionLimit(0)),
+            this.#preview(path, options),
+          ),
+        () => releasing(path, () => localFiles.remove(path)),
+      )
+    })
+  }
+
+  #preview(path: string, options: FilePreviewOptions & { readonly fileName: string }): Effect.Effect<Preview, PreviewError> {
+    return Effect.gen({ self: this }, function* () {
+      const { files, limits } = this.#uploading
+      const kind = yield* this.#kind(options.kind)
+      const { fileName: name, contentType, given } = options
+      const { table } = yield* inspect(files, path, name, limits, contentType, given)
+      return yield* previewFile(this.#uploading, kind, { path, name, table }, options)
+    })
+  }
+
+  keptMapping(name: string): Effect.Effect<Option.Option<KeptMapping>, UploadUnknown | PersistenceFailed> {
+    return Effect.flatMap(this.#kind(name), (kind) => Effect.map(findMapping(this.#uploading.store, kind.name), Option.fromNullishOr))
+  }
+
+  keepMapping(name: string, mapping: Mapping): Effect.Effect<KeptMapping, UploadUnknown | MappingRefused | PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const kind = yield* this.#kind(name)
+      const problems = checkMapping(mapping, { fields: kind.targets })
+      if (problems.length > 0) return yield* Effect.fail(new MappingRefused({ target: name, problems }))
+      const kept = { mapping, keptAt: Math.floor(yield* Clock.currentTimeMillis) }
+      yield* writeMapping(this.#uploading.store, name, kept)
+      return kept
+    })
+  }
+
+  forgetMapping(name: string): Effect.Effect<boolean, UploadUnknown | PersistenceFailed> {
+    return Effect.flatMap(this.#kind(name), (kind) => deleteMapping(this.#uploading.store, kind.name))
   }
 
   // Reading

@@ -1,12 +1,17 @@
 /** Bulk upload of items of any kind: one durable instance per item. */
 export {
+  FieldRule,
   FileInvalid,
   type FileStamp,
   FileTooLarge,
   FileUnreadable,
+  Mapping,
+  MappingRefused,
+  MappingSource,
   type OpenedFile,
   TableFormat,
   TableOptions,
+  TargetField,
   UnsupportedContentType,
 } from "@detent/tables"
 export type { BatchStatus, ItemCounts } from "./BatchStatus.ts"
@@ -25,7 +30,14 @@ export {
   UploadUnknown,
 } from "./batch/BatchProblem.ts"
 export type { BatchWork, Counts, Notice } from "./batch/BatchWork.ts"
-export { type ErrorGroup, type ErrorSummary, type FailureReport, newBatch, type ResultSummary, UploadBatch } from "./batch/UploadBatch.ts"
+export {
+  type ErrorGroup,
+  type ErrorSummary,
+  type FailureReport,
+  newBatch,
+  type ResultSummary,
+  UploadBatch,
+} from "./batch/UploadBatch.ts"
 export { criteria, loadBatchWorkflow, maxRetries, retryWindow } from "./batch/UploadBatchWorkflow.ts"
 export { CorrectionRefusal } from "./corrections/CorrectItems.ts"
 export type { CorrectionReport, RefusedCorrection } from "./corrections/CorrectionFile.ts"
@@ -50,7 +62,9 @@ export {
   type UploadOptions,
   type UploadSettings,
 } from "./kind/UploadDefinition.ts"
+export { Preview, PreviewRow } from "./mapping/Preview.ts"
 export type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
+export type { KeptMapping } from "./store/Mappings.ts"
 export type { EntryState } from "./store/Rows.ts"
 export { rebuildSearch, storedKinds } from "./store/SearchRebuild.ts"
 export type { BatchListing, BatchPage, Entry, EntryPage, EntryQuery } from "./UploadLists.ts"
@@ -58,9 +72,11 @@ export type {
   CorrectError,
   CorrectFileError,
   CorrectionOptions,
+  FilePreviewOptions,
   ItemHistory,
   KindUploads,
   KnownUpload,
+  PreviewError,
   RetryBatchError,
   SearchError,
   StartError,

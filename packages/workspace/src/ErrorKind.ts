@@ -196,6 +196,7 @@ const registry: Readonly<Record<string, Entry>> = {
   FileUnreadable: refused,
   FileTooLarge: tooLarge,
   TooManyItems: tooLarge,
+  MappingRefused: usage,
   // Requests
   BodyTooLarge: tooLarge,
   MultipartError: { ...usage, status: 400, title: "The form cannot be read" },

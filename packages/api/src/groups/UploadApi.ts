@@ -1,5 +1,7 @@
 /** Bulk uploads of items of any kind: send a file, follow it, correct and retry failed items, search stored items. */
+import { Mapping, MappingSource, TargetField } from "@detent/tables/Mapping"
 import { TableFormat, TableOptions } from "@detent/tables/TableFormat"
+import { Preview } from "@detent/uploads/Preview"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
@@ -37,6 +39,9 @@ export const UploadStatus = Schema.Struct({
   table: Schema.optionalKey(TableFormat),
   /** The same in words. */
   format: Schema.optionalKey(Schema.String),
+  /** The mapping of its columns to fields, if it has one, and who gave it. */
+  mapping: Schema.optionalKey(Mapping),
+  mappingSource: Schema.optionalKey(MappingSource),
   items: Schema.Struct({ total: Schema.Int, waiting: Schema.Int, stored: Schema.Int, failed: Schema.Int }),
   itemsPerSecond: Schema.optionalKey(Schema.Finite),
   estimatedCompletionAt: Schema.optionalKey(Schema.Finite),
@@ -109,7 +114,18 @@ export const UploadKind = Schema.Struct({
   columns: Schema.Array(
     Schema.Struct({ name: Schema.String, type: Schema.Literals(["text", "integer", "number", "boolean", "time", "json"]) }),
   ),
+  /** The fields that a mapping can fill; absent where it can be any. */
+  targets: Schema.optionalKey(Schema.Array(TargetField)),
 })
+
+/** The mapping that is kept for files of a kind; without one, only the name of the kind. */
+export const UploadMapping = Schema.Struct({
+  kind: Schema.String,
+  mapping: Schema.optionalKey(Mapping),
+  keptAt: Schema.optionalKey(Millis),
+})
+
+export const UploadPreview = Preview.annotate({ identifier: "UploadPreview" })
 
 export const StoredKindItem = Schema.Struct({
   id: Schema.String,
@@ -122,7 +138,7 @@ export const StoredKindItem = Schema.Struct({
 const Where = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean])))
 
 // The upload service limits the size of the file when it stores it.
-export const formLimits = { maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] } as const
+export const formLimits = { maxParts: 10, maxFieldSize: "1 MB", maxTotalSize: "1 TB", fieldMimeTypes: [] } as const
 
 const CorrectionForm = Schema.Struct({
   file: Schema.String.annotate({ description: "The corrected file of failures: CSV, XLSX, a JSON array or JSON lines" }),
@@ -130,6 +146,9 @@ const CorrectionForm = Schema.Struct({
 
 const UploadForm = Schema.Struct({
   file: Schema.String.annotate({ description: "CSV, TSV, XLSX, a JSON array or JSON lines; plain or packed with gzip or zstd" }),
+  mapping: Schema.optionalKey(
+    Schema.String.annotate({ description: "which columns the fields are read from, as JSON, or `none`; before the file" }),
+  ),
 })
 
 /** What a file of corrections changed. */
@@ -187,7 +206,29 @@ export class UploadApi extends HttpApiGroup.make("uploads")
         OpenApi.Description,
         "Stores the file of a multipart form, as a stream, and starts its upload. The form has one file, in the part `file`. `kind` is " +
           "the kind of its items. Format, encoding, delimiter, quote, header and sheet are found in the file where they are not given. " +
+          "The part `mapping`, before the file, says which columns the fields are read from; without it, the mapping that is kept for the " +
+          "kind is used. " +
           "With `md5`, a file that was damaged in transit is refused.",
+      )
+      .annotate(OpenApi.Transform, withFileParts("file")),
+    HttpApiEndpoint.post("preview", "/api/v1/uploads/preview", {
+      query: {
+        kind: Schema.optionalKey(kindParams.kind),
+        ...tableQuery,
+        locale: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(100))),
+        rows: Schema.optionalKey(Count),
+        isPart: Schema.optionalKey(Schema.Literals(["true", "false"])),
+      },
+      payload: UploadForm.pipe(HttpApiSchema.asMultipartStream(formLimits)),
+      success: UploadPreview,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Preview a file")
+      .annotate(
+        OpenApi.Description,
+        "Reads the first rows of a file by a mapping, and stores nothing: the items that they would become, why rows would fail, and the " +
+          "fields that are missing. Without a mapping, the one that is kept for the kind is used, or one is proposed by the names and values " +
+          "of the columns. With `isPart`, the file is only the beginning of a longer one.",
       )
       .annotate(OpenApi.Transform, withFileParts("file")),
     HttpApiEndpoint.get("list", "/api/v1/uploads", {
@@ -292,6 +333,27 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       success: Schema.Struct({ kinds: Schema.Array(UploadKind) }),
       error,
     }).annotate(OpenApi.Summary, "List the kinds of uploads"),
+    HttpApiEndpoint.get("mapping", "/api/v1/upload-kinds/:kind/mapping", {
+      params: kindParams,
+      success: UploadMapping,
+      error,
+    }).annotate(OpenApi.Summary, "Show the mapping that is kept for a kind"),
+    HttpApiEndpoint.put("keepMapping", "/api/v1/upload-kinds/:kind/mapping", {
+      params: kindParams,
+      payload: Mapping,
+      success: UploadMapping,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Keep a mapping for a kind")
+      .annotate(
+        OpenApi.Description,
+        "Later files of the kind that have one of its columns are read by it. Refused where it names a field that the kind does not have.",
+      ),
+    HttpApiEndpoint.delete("forgetMapping", "/api/v1/upload-kinds/:kind/mapping", {
+      params: kindParams,
+      success: HttpApiSchema.NoContent,
+      error,
+    }).annotate(OpenApi.Summary, "Forget the mapping of a kind"),
     HttpApiEndpoint.get("searchKind", "/api/v1/upload-kinds/:kind/items", {
       params: kindParams,
       query: {

@@ -1,5 +1,6 @@
 /** The status of an upload in the output of commands. Field names are those of the HTTP API. */
 
+import type { MappingSource } from "@detent/uploads"
 import type { items, UploadStatus } from "@detent/workspace/operations/uploads"
 import type * as Effect from "effect/Effect"
 import { ExitCode } from "../line/ExitCode.mjs"
@@ -31,6 +32,7 @@ export const uploadText = (view: UploadStatus, style: Style): string =>
       ["kind", view.kind === "Items" ? undefined : view.kind],
       ["file", view.fileName],
       ["format", view.format],
+      ["mapping", view.mappingSource === undefined ? undefined : mappingTexts[view.mappingSource]],
       ["state", view.state, (text) => stateLooks(text, view.state, style)],
       ["items", `${view.items.stored} stored, ${view.items.failed} refused, ${view.items.waiting} waiting, ${view.items.total} in all`],
       ["rate", view.itemsPerSecond === undefined ? undefined : `${view.itemsPerSecond} items/s`],
@@ -43,6 +45,12 @@ export const uploadText = (view: UploadStatus, style: Style): string =>
     ],
     style,
   )
+
+const mappingTexts: Readonly<Record<MappingSource, string>> = {
+  given: "given with the file",
+  kept: "kept for the kind",
+  definition: "of the definition",
+}
 
 export const stateLooks = (text: string, state: string, style: Style): string => {
   if (state === "completed") return style.green(text)

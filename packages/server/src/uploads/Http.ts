@@ -25,7 +25,15 @@ export const uploadHandlers = HttpApiBuilder.group(
       .handle("send", ({ request, headers, query: { force, kind, md5, ...table } }) => {
         const options = { key: headers["idempotency-key"], force: force === "true", kind, md5, given: givenTable(table) }
         // The file is stored while it arrives: later parts of the form are not read first.
-        return operating(Effect.scoped(Effect.flatMap(readFile(request), (file) => uploads.receive(file, options))))
+        return operating(
+          Effect.scoped(Effect.flatMap(readFile(request), ({ file, mapping }) => uploads.receive(file, { ...options, mapping }))),
+        )
+      })
+      .handle("preview", ({ request, query: { kind, locale, rows, isPart, ...table } }) => {
+        const options = { kind, locale, rows, isPart: isPart === "true", given: givenTable(table) }
+        return operating(
+          Effect.scoped(Effect.flatMap(readFile(request), ({ file, mapping }) => uploads.preview(file, { ...options, mapping }))),
+        )
       })
       .handle("list", ({ query: { limit = pageSize, after } }) => operating(uploads.list({ limit, after })))
       .handle("get", ({ params }) => operating(uploads.status(params.batchId)))
@@ -63,7 +71,9 @@ export const uploadHandlers = HttpApiBuilder.group(
       )
       .handle("correctFrom", ({ params, request, query }) =>
         operating(
-          Effect.scoped(Effect.flatMap(readFile(request), (file) => uploads.receiveCorrections(params.batchId, file, givenTable(query)))),
+          Effect.scoped(
+            Effect.flatMap(readFile(request), ({ file }) => uploads.receiveCorrections(params.batchId, file, givenTable(query))),
+          ),
         ),
       )
       .handle("retry", (input) => {
@@ -75,6 +85,9 @@ export const uploadHandlers = HttpApiBuilder.group(
         return changing({ ...input, content: query }, uploads.cancel(params.batchId, query.reason))
       })
       .handle("kinds", () => operating(uploads.kinds))
+      .handle("mapping", ({ params }) => operating(uploads.keptMapping(params.kind)))
+      .handle("keepMapping", (input) => changing(input, uploads.keepMapping(input.params.kind, input.payload)))
+      .handle("forgetMapping", (input) => changing(input, uploads.forgetMapping(input.params.kind)))
       .handle("searchKind", ({ params, query: { limit = pageSize, ...query } }) =>
         operating(uploads.searchKind(params.kind, { ...query, limit })),
       )

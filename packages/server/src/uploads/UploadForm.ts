@@ -8,8 +8,10 @@
 
 import type { BadRequest } from "@detent/api/Problem"
 import { formLimits } from "@detent/api/UploadApi"
+import { Mapping } from "@detent/uploads"
 import { FileMissing } from "@detent/workspace/errors"
 import type { ReceivedFile } from "@detent/workspace/operations/uploads"
+import { problemOfSchema } from "@detent/workspace/SchemaProblem"
 import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import * as Effect from "effect/Effect"
@@ -17,21 +19,28 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Multipart from "effect/http/Multipart"
 import * as Predicate from "effect/Predicate"
 import * as Pull from "effect/Pull"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { badRequest } from "../serve/ProblemOf.ts"
 
-/** The name of the part with the file. */
+/** The names of the parts with the file and with its mapping. */
 const fileKey = "file"
+const mappingKey = "mapping"
 
 const example = "such as with curl -F file=@items.json"
 
-/** The file of the form. Later parts of the form are read after its content. */
-export const readFile = (
-  request: HttpServerRequest,
-): Effect.Effect<ReceivedFile<BadRequest, never>, BadRequest | FileMissing, Scope.Scope> =>
+export interface FileForm {
+  readonly file: ReceivedFile<BadRequest, never>
+  readonly mapping: Mapping | "none" | undefined
+}
+
+/** The file of the form, and the mapping before it. Later parts of the form are read after its content. */
+export const readFile = (request: HttpServerRequest): Effect.Effect<FileForm, BadRequest | FileMissing, Scope.Scope> =>
   Effect.gen(function* () {
-    const next = yield* filesOf(request)
+    const fields = new Map<string, string>()
+    const next = yield* filesOf(request, fields)
     const file = yield* next
     if (file === undefined) return yield* new FileMissing()
     const { key, name: fileName, contentType } = file
@@ -41,11 +50,24 @@ export const readFile = (
       other === undefined ? Effect.void : formInvalid("it has more than one file; send each file in a request of its own"),
     )
     const content = Stream.concat(Stream.mapError(file.content, problemOf), Stream.drain(Stream.fromEffect(end)))
-    return { fileName, contentType, content }
+    return { file: { fileName, contentType, content }, mapping: yield* mappingIn(fields.get(mappingKey)) }
   })
 
-/** Returns an Effect that reads up to the next file of the form; undefined after the closing boundary. */
-const filesOf = (request: HttpServerRequest): Effect.Effect<Effect.Effect<Multipart.File | undefined, BadRequest>, never, Scope.Scope> => {
+const decodeMapping = Schema.decodeUnknownResult(Schema.fromJsonString(Mapping), { onExcessProperty: "error" })
+
+const mappingIn = (text: string | undefined): Effect.Effect<Mapping | "none" | undefined, BadRequest> => {
+  if (text === undefined || text === "none") return Effect.succeed(text)
+  const decoded = decodeMapping(text)
+  return Result.isSuccess(decoded)
+    ? Effect.succeed(decoded.success)
+    : formInvalid(`its ${mappingKey} does not fit: ${problemOfSchema(decoded.failure)}; GET /openapi.json has the schema of mappings`)
+}
+
+/** Returns an Effect that reads up to the next file of the form; undefined after the closing boundary. Adds the fields on the way. */
+const filesOf = (
+  request: HttpServerRequest,
+  fields: Map<string, string>,
+): Effect.Effect<Effect.Effect<Multipart.File | undefined, BadRequest>, never, Scope.Scope> => {
   const body = NodeStream.fromReadable<Uint8Array, Multipart.MultipartError>({
     evaluate: () => toIncomingMessage(request),
     onError: (cause) => Multipart.MultipartError.fromReason("InternalError", cause),
@@ -53,7 +75,10 @@ const filesOf = (request: HttpServerRequest): Effect.Effect<Effect.Effect<Multip
     closeOnDone: false,
   })
   const parts = Stream.pipeThroughChannel(body, Multipart.makeChannel<Multipart.MultipartError>(request.headers)).pipe(
-    Stream.filter(Multipart.isFile),
+    Stream.filter((part) => {
+      if (Multipart.isField(part)) fields.set(part.key, part.value)
+      return Multipart.isFile(part)
+    }),
     Stream.provideContext(Multipart.limitsServices(formLimits)),
   )
   return Effect.map(Stream.toPull(parts), (pull) => {

@@ -202,6 +202,56 @@ describe("uploads over HTTP", () => {
     }),
   )
 
+  it.live("are previewed by a mapping, which is kept for the kind, and mapped by it", () =>
+    Effect.gen(function* () {
+      const Products = defineUpload({
+        name: "Products",
+        schema: Schema.Struct({ sku: Schema.String, price: Schema.Finite }),
+        id: "sku",
+      })
+      const { client, url, data } = yield* served({ uploads: { uploads: [Products] } })
+      const params = { kind: "Products" }
+      const csv = 'Nr;Preis\n1;"12,50 EUR"\n2;viel\n'
+      const mapped = (mapping: string | undefined) => {
+        const body = new FormData()
+        if (mapping !== undefined) body.append("mapping", mapping)
+        body.append("file", new Blob([csv], { type: "text/csv" }), "products.csv")
+        return body
+      }
+      const preview = (mapping?: string, query = "") =>
+        request(`${url}/api/v1/uploads/preview${query}`, { method: "POST", body: mapped(mapping) })
+      const proposed = JSON.parse((yield* preview()).text)
+      assert.deepInclude(proposed, { source: "proposed", failing: 1, columns: ["Nr", "Preis"], missing: [], unused: [] })
+      assert.deepStrictEqual(proposed.rows[0].item, { sku: "1", price: 12.5 })
+      assert.deepStrictEqual(JSON.parse((yield* preview("none", "?rows=1")).text).rows.length, 1)
+      const wrong = { fields: [{ field: "prise", column: "Preis" }] }
+      const problem = "there is no such field: prise is not known; did you mean price?"
+      assert.deepStrictEqual(JSON.parse((yield* preview(JSON.stringify(wrong))).text).problems, [problem])
+      for (const mapping of ["{", '{"fields":[{"feld":"x"}]}']) {
+        const refused = yield* preview(mapping)
+        assert.deepStrictEqual([refused.status, refused.text.includes("its mapping does not fit")], [400, true])
+      }
+      const refused = yield* send(url, mapped(JSON.stringify(wrong)))
+      assert.deepStrictEqual([refused.status, refused.text.includes(problem)], [422, true])
+      assert.include(String(yield* Effect.flip(client.uploads.keepMapping({ params, payload: wrong }))), problem)
+      assert.deepStrictEqual((yield* client.uploads.list({ query: {} })).uploads, [])
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(data, "uploads"))), [])
+      assert.deepStrictEqual(yield* client.uploads.mapping({ params }), { kind: "Products" })
+      yield* client.uploads.keepMapping({ params, payload: proposed.mapping })
+      assert.deepInclude(yield* client.uploads.mapping({ params }), { mapping: proposed.mapping })
+      assert.strictEqual(JSON.parse((yield* preview()).text).source, "kept")
+      const { batchId } = JSON.parse((yield* send(url, mapped(undefined))).text)
+      const status = yield* Effect.repeat(client.uploads.get({ params: { batchId } }), {
+        until: ({ isResting, state }) => isResting && state !== "uploaded",
+        schedule: Schedule.spaced("20 millis"),
+      })
+      assert.deepInclude(status, { mappingSource: "kept", mapping: proposed.mapping })
+      assert.deepInclude(status.items, { stored: 1, failed: 1 })
+      yield* client.uploads.forgetMapping({ params })
+      assert.deepStrictEqual(yield* client.uploads.mapping({ params }), { kind: "Products" })
+    }),
+  )
+
   it.live("take items of a kind of your own, and find them by words and fields", () =>
     Effect.gen(function* () {
       const Products = defineUpload({

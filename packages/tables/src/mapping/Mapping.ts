@@ -77,6 +77,10 @@ export const Mapping = Schema.Struct({
 })
 export type Mapping = typeof Mapping.Type
 
+/** Who gave a mapping: the caller, the database that keeps one for the kind, or the definition of the kind. */
+export const MappingSource = Schema.Literals(["given", "kept", "definition"])
+export type MappingSource = typeof MappingSource.Type
+
 /** A field that a mapping can fill. */
 export const TargetField = Schema.Struct({
   /** Its path, such as `address.city`. */

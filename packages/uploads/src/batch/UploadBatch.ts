@@ -1,5 +1,5 @@
 /** The entity of a batch's workflow. Times are milliseconds since 1970. */
-import { TableFormat, TableOptions } from "@detent/tables"
+import { Mapping, MappingSource, TableFormat, TableOptions } from "@detent/tables"
 import * as Schema from "effect/Schema"
 import { ProblemReason } from "../item/ItemProblem.ts"
 
@@ -67,6 +67,10 @@ export const UploadBatch = Schema.Struct({
   given: Schema.optionalKey(TableOptions),
   /** The format of the file. */
   table: Schema.optionalKey(TableFormat),
+  /** The mapping of its columns to fields; absent where each column is the field of its name. */
+  mapping: Schema.optionalKey(Mapping),
+  /** Who gave the mapping. */
+  mappingSource: Schema.optionalKey(MappingSource),
   uploadedAt: Schema.optionalKey(Schema.Finite),
   processingStartedAt: Schema.optionalKey(Schema.Finite),
   processingCompletedAt: Schema.optionalKey(Schema.Finite),

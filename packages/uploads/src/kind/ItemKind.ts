@@ -1,4 +1,6 @@
 /** A kind of items, for the work on batches and for the store: how an item is read, stored and found. The types of items are erased. */
+
+import type { Mapping, TargetField } from "@detent/tables"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Notice } from "../batch/BatchWork.ts"
@@ -25,6 +27,13 @@ export interface ItemContent {
 /** What extraction compares to check that a file has not changed since validation. */
 export type Integrity = "size" | "time" | "hash"
 
+/** The mapping of a file, with the columns of a table. */
+export interface FileMapping {
+  readonly mapping: Mapping
+  /** Undefined for a file of JSON. */
+  readonly columns: ReadonlyArray<string> | undefined
+}
+
 export interface ItemKind {
   readonly name: string
   /** Reads the JSON value of an item. */
@@ -33,6 +42,14 @@ export interface ItemKind {
   readonly readCells: (value: unknown) => ReadItem<object>
   /** Whether `read` reads rows of a table. */
   readonly isTable: boolean
+  /** The field of the id; undefined where it is computed. */
+  readonly idField: string | undefined
+  /** The fields that a mapping can fill; undefined where it can be any. */
+  readonly targets: ReadonlyArray<TargetField> | undefined
+  /** The mapping of its definition, for files that have one of its columns. */
+  readonly mapping: Mapping | undefined
+  /** The mapping of the file that is read. */
+  readonly fileMapping?: FileMapping | undefined
   /** The unknown keys of a JSON value, as text, with the nearest known name. */
   readonly unknownKeys: (value: object) => string | undefined
   /** The JSON value of an item. */

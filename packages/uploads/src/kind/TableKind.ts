@@ -2,7 +2,7 @@
  * The kind of items that are rows of a table, whose cells are texts: the schema reads numbers, truth values and dates from them, and a
  * column such as `address.city` is a field of a field. An empty cell is a missing field.
  */
-import type { TableFormat } from "@detent/tables"
+import { nestedValues, type TableFormat } from "@detent/tables"
 import type { ItemKind } from "./ItemKind.ts"
 
 /** The kind for the items of a file with this format. */
@@ -20,38 +20,8 @@ export const kindOfTable = <K extends ItemKind>(kind: K): K => ({
 export const filledCells = (row: object): object =>
   Object.fromEntries(Object.entries(row).filter(([, cell]) => cell !== "" && cell !== null))
 
-/** More parts of a name than any nested field has. */
-const mostParts = 10
-
-type Nested = Map<string, Nested | { readonly cell: unknown }>
-
-/** Objects for columns such as `address.city`. A column that is a value and an object keeps its name. */
-export const nestedCells = (row: object): object => {
-  const root: Nested = new Map()
-  for (const [name, cell] of Object.entries(row)) {
-    const path = name.split(".")
-    const isPath = path.length > 1 && path.length <= mostParts && !path.includes("")
-    if (!isPath || !place(root, path, cell)) root.set(name, { cell })
-  }
-  return objectOf(root)
-}
-
-const place = (root: Nested, path: ReadonlyArray<string>, cell: unknown): boolean => {
-  let at = root
-  for (const part of path.slice(0, -1)) {
-    const next = at.get(part) ?? new Map()
-    if (!(next instanceof Map)) return false
-    at.set(part, next)
-    at = next
-  }
-  const last = path.at(-1) ?? ""
-  if (at.has(last)) return false
-  at.set(last, { cell })
-  return true
-}
-
-const objectOf = (nested: Nested): object =>
-  Object.fromEntries([...nested].map(([name, value]) => [name, value instanceof Map ? objectOf(value) : value.cell]))
+/** Objects for columns such as `address.city`. */
+export const nestedCells = (row: object): object => nestedValues(Object.entries(row))
 
 /** Cells as texts: a schema reads the number 7 of a sheet as a text where it wants one. */
 export const textCells = (value: unknown): unknown => {

@@ -14,6 +14,7 @@
 import { unknownKeyText } from "@detent/entity"
 import type { TypeOf } from "@detent/machine"
 import { asSchema, checkSchema, schemaProblem } from "@detent/machine/internal"
+import { checkMapping, type Mapping } from "@detent/tables"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -27,6 +28,7 @@ import { columnsOf } from "./ItemColumns.ts"
 import type { Integrity, ItemContent, ItemKind } from "./ItemKind.ts"
 import { bad, kindOf } from "./ReadItem.ts"
 import { filledCells, nestedCells, textCells } from "./TableKind.ts"
+import { targetsOf } from "./Targets.ts"
 
 /** The schema of items, of Effect or another library: an object whose decoding needs no services. */
 export type ItemSchema = Schema.Codec<object, unknown> | StandardSchemaV1<unknown, object>
@@ -82,6 +84,11 @@ export interface UploadOptions<S extends ItemSchema, Field extends string> exten
    */
   readonly id: Picked<TypeOf<S>, string | number>
   readonly index?: ItemIndex<TypeOf<S>, Field>
+  /**
+   * Which columns the fields are read from, and how, in files that have one of these columns. A mapping that is kept for the kind in the
+   * database, or given with a file, replaces it. Default: each column is the field of its name.
+   */
+  readonly mapping?: Mapping
 }
 
 /** An upload whose items are of any type. */
@@ -117,7 +124,10 @@ export const defineUpload = <
   if (!namePattern.test(name))
     throw new TypeError(`${JSON.stringify(name)} cannot name an upload; use up to 64 letters, digits, - and _, with a letter first`)
   checkSchema(options.schema, `the item of upload ${name}`)
-  return definitionOf(itemKind(options), asSchema(options.schema), index?.fields ?? [])
+  const kind = itemKind(options)
+  const problems = options.mapping === undefined ? [] : checkMapping(options.mapping, { fields: kind.targets })
+  if (problems.length > 0) throw new TypeError(`the mapping of upload ${name} cannot be used: ${problems.join("; ")}`)
+  return definitionOf(kind, asSchema(options.schema), index?.fields ?? [])
 }
 
 const itemCodec = (schema: ItemSchema): Schema.Codec<object, unknown> => asSchema(schema) as Schema.Codec<object, unknown>
@@ -139,6 +149,9 @@ const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOpt
     read,
     readCells: cellReader(read, schema, id, idField),
     isTable: false,
+    idField,
+    targets: targetsOf(schema),
+    mapping: options.mapping,
     unknownKeys: unknownKeys(json),
     encode,
     decode: Schema.decodeUnknownSync(json),
@@ -278,7 +291,8 @@ const cellReader = (
 }
 
 /** The id of an invalid item, if it can be used to find the item again. */
-const shownId = (id: unknown): string | undefined => (idProblem(id) === undefined && typeof id !== "boolean" ? String(id) : undefined)
+export const shownId = (id: unknown): string | undefined =>
+  idProblem(id) === undefined && typeof id !== "boolean" ? String(id) : undefined
 
 /** The reason of the first issue of an item. */
 const reasonOf = (issue: SchemaIssue.Issue, idField: string | undefined): ProblemReason => {

@@ -81,8 +81,8 @@ export const makeItemReader = (limit: TaskLimit): Effect.Effect<ItemReader, neve
     }
   })
 
-/** Limit notes in memory, for corrections: their items have no rows in the table. */
-const memoryNotes = (): LimitNotes<never> => {
+/** Limit notes in memory, for items that have no rows in the table. */
+export const memoryNotes = (): LimitNotes<never> => {
   const notes = new Map<number, LimitNote>()
   return {
     find: (index) => notes.get(index),
@@ -180,7 +180,13 @@ class PooledReader {
       }
     }
     const input: ReadItemsInput = {
-      definition: { module: kind.module ?? "", name: kind.name, fingerprint: fingerprintOf(kind), isTable: kind.isTable },
+      definition: {
+        module: kind.module ?? "",
+        name: kind.name,
+        fingerprint: fingerprintOf(kind),
+        isTable: kind.isTable,
+        fileMapping: kind.fileMapping,
+      },
       texts: items.map(({ text }) => text),
       strict,
       singly,

@@ -1,7 +1,8 @@
 /** Reads items in a worker process, with the definition that a module exports. */
 import { hash } from "node:crypto"
 import type { TaskChannel } from "@detent/processes"
-import type { ItemKind } from "../kind/ItemKind.ts"
+import type { FileMapping, ItemKind } from "../kind/ItemKind.ts"
+import { kindOfMapping } from "../kind/MappedKind.ts"
 import { type ReadContent, readContent, readStrictly } from "../kind/ReadContent.ts"
 import { kindOfTable } from "../kind/TableKind.ts"
 
@@ -13,6 +14,8 @@ export interface DefinitionName {
   readonly fingerprint: string
   /** Whether the items are rows of a table. */
   readonly isTable: boolean
+  /** The mapping of the file. */
+  readonly fileMapping: FileMapping | undefined
 }
 
 export interface ReadItemsInput {
@@ -54,7 +57,7 @@ export const readItems = async (
   return answers
 }
 
-const kindOf = async ({ module, name, fingerprint, isTable }: DefinitionName): Promise<ItemKind> => {
+const kindOf = async ({ module, name, fingerprint, isTable, fileMapping }: DefinitionName): Promise<ItemKind> => {
   const exported: object = await import(module)
   const named = [...new Set(Object.values(exported).flatMap(uploadsIn))].filter((kind) => kind.name === name)
   const found = named.length === 1 ? named[0] : named.find((kind) => fingerprintOf(kind) === fingerprint)
@@ -62,7 +65,7 @@ const kindOf = async ({ module, name, fingerprint, isTable }: DefinitionName): P
     throw new Error(
       named.length === 0 ? `it exports no upload ${name}` : `it exports ${named.length} uploads ${name}, none with this check`,
     )
-  return isTable ? kindOfTable(found) : found
+  return kindOfMapping(isTable ? kindOfTable(found) : found, fileMapping)
 }
 
 /** The kind of an exported definition, or the kinds of an exported configuration. */

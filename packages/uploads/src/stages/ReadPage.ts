@@ -39,7 +39,7 @@ export const readPage = (
 const isReadable = (raw: Row): raw is Row & ItemText => raw.text !== undefined && raw.problem === undefined
 
 /** The problem of a row that is no item. */
-const unreadable = (problem: RowProblem | undefined, maxItemBytes: number): ReadContent => {
+export const unreadable = (problem: RowProblem | undefined, maxItemBytes: number): ReadContent => {
   const found: ItemProblem =
     problem === undefined || problem === "too_large"
       ? { reason: "too_large", message: `it has more than ${maxItemBytes} bytes` }

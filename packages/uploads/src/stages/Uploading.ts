@@ -1,5 +1,6 @@
 /** The services and settings of the work on batches. */
 import type { EngineService } from "@detent/durable"
+import type { Mapping, TableFormat } from "@detent/tables"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { UploadUnknown } from "../batch/BatchProblem.ts"
@@ -9,6 +10,7 @@ import type { SharedFiles, UploadFiles } from "../file/UploadFiles.ts"
 import type { UploadLimits } from "../file/UploadLimits.ts"
 import type { loadItemWorkflow } from "../item/ItemWorkflow.ts"
 import type { ItemKind } from "../kind/ItemKind.ts"
+import { kindOfMapping } from "../kind/MappedKind.ts"
 import { kindOfFormat } from "../kind/TableKind.ts"
 import type { ItemReader } from "../reading/ItemReader.ts"
 import type { ItemTable } from "../store/ItemTable.ts"
@@ -49,8 +51,12 @@ export const kindNamed = ({ kinds }: Pick<Uploading, "kinds">, name: string): Ef
   return kind === undefined ? Effect.fail(new UploadUnknown({ upload: name, known: [...kinds.keys()] })) : Effect.succeed(kind)
 }
 
-/** The kind of the items of a batch, for the format of its file. */
+/** The kind of the items of a batch, for the format and the mapping of its file. */
 export const kindOfBatch = (
   uploading: Pick<Uploading, "kinds">,
-  { kind, table }: Pick<UploadBatch, "kind" | "table">,
-): Effect.Effect<Kind, UploadUnknown> => Effect.map(kindNamed(uploading, kind), (found) => kindOfFormat(found, table))
+  { kind, table, mapping }: Pick<UploadBatch, "kind" | "table" | "mapping">,
+): Effect.Effect<Kind, UploadUnknown> => Effect.map(kindNamed(uploading, kind), (found) => kindOfFile(found, table, mapping))
+
+/** The kind of the items of a file. */
+export const kindOfFile = (kind: Kind, table: TableFormat | undefined, mapping: Mapping | undefined): Kind =>
+  kindOfMapping(kindOfFormat(kind, table), mapping === undefined ? undefined : { mapping, columns: table?.columns })

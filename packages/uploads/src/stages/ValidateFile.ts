@@ -22,7 +22,7 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
       const { limits, readOnce, store, files } = uploading
       const inspection = yield* inspect(files, path, name, limits, batch.contentType, batch.given)
       const { fileSize, modifiedAt: fileModifiedAt, contentType, table: format } = inspection
-      const kind = yield* kindOfBatch(uploading, { kind: batch.kind, table: format })
+      const kind = yield* kindOfBatch(uploading, { ...batch, table: format })
       const kept = readOnce.takeBytes(batchId)
       const isSame = kept?.fileSize === fileSize && kept.modifiedAt === fileModifiedAt
       const file = isSame ? memoryFile(name, kept.chunks) : tableFile(files, path, name)

@@ -29,6 +29,8 @@ export interface Dialect {
   readonly items: Fragment
   /** Items that have exceeded the limit of reading. */
   readonly limits: Fragment
+  /** The mappings that are kept for kinds. */
+  readonly mappings: Fragment
   /** A JSON array as rows `(value)`. */
   readonly rows: (json: string) => Fragment
   /** A column of such rows as text. */

@@ -1,4 +1,5 @@
 /** Schemas of the rows of the tables. */
+import { Mapping } from "@detent/tables"
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import { ProblemReason } from "../item/ItemProblem.ts"
@@ -62,6 +63,8 @@ export const DuplicateRow = Schema.Struct({ item_id: Schema.String, item_index: 
 
 /** An item whose reading exceeded the limit. */
 export const LimitRow = Schema.Struct({ item_index: Whole, attempts: Whole, task_limit: Schema.String, problem: Schema.String })
+
+export const MappingRow = Schema.Struct({ mapping: Schema.fromJsonString(Mapping), kept_at: Whole })
 
 export const AttemptsRow = Schema.Struct({ attempts: Whole })
 

@@ -9,7 +9,9 @@ import {
   type EntryQuery,
   type FailureOptions,
   type FailureReport,
+  type FilePreviewOptions,
   type ItemQuery,
+  type Mapping,
   type StartOptions,
   type TableOptions,
   Uploads,
@@ -44,6 +46,7 @@ export const statusOf = ({
   isResting,
   fileName: batch.fileName,
   ...optional({ fileSize: batch.fileSize, table: batch.table, format: batch.table === undefined ? undefined : formatText(batch.table) }),
+  ...optional({ mapping: batch.mapping, mappingSource: batch.mappingSource }),
   items: counts,
   // Items stored before a retry are not its work, so they do not count towards its rate.
   ...optional({ itemsPerSecond: isResting && batch.processingStartedAt !== batch.uploadedAt ? undefined : itemsPerSecond }),
@@ -110,13 +113,22 @@ export interface ReceiveOptions {
   readonly md5?: string | undefined
   /** What the sender says of the format of the file. */
   readonly given?: TableOptions | undefined
+  /** Which columns the fields are read from; `none` is without one. Default: that of the kind. */
+  readonly mapping?: Mapping | "none" | undefined
 }
 
 /** Stores the bytes as a file and starts its upload. */
-export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E, R>, { key, force, kind, md5, given }: ReceiveOptions) =>
+export const receive = <E, R>(
+  { fileName, contentType, content }: ReceivedFile<E, R>,
+  { key, force, kind, md5, given, mapping }: ReceiveOptions,
+) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
-    const options: StartOptions & { readonly fileName: string } = { fileName, force, ...optional({ contentType, kind, md5, given }) }
+    const options: StartOptions & { readonly fileName: string } = {
+      fileName,
+      force,
+      ...optional({ contentType, kind, md5, given, mapping }),
+    }
     if (key === undefined) return statusOf(yield* uploads.receive(content, options))
     const batchId = uploadOfKey(key)
     const digest = createHash("md5")
@@ -147,11 +159,40 @@ export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E
   })
 
 /** Starts the upload of a local file, which is read in place. */
-export const start = (file: string, { force, kind, md5, given }: Omit<ReceiveOptions, "key">) =>
+export const start = (file: string, { force, kind, md5, given, mapping }: Omit<ReceiveOptions, "key">) =>
   Effect.map(
-    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force, ...optional({ kind, md5, given }) })),
+    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force, ...optional({ kind, md5, given, mapping }) })),
     statusOf,
   )
+
+type Previewing = {
+  readonly [K in Exclude<keyof FilePreviewOptions, "fileName" | "contentType">]?: FilePreviewOptions[K] | undefined
+}
+
+/** What the first rows of a received file would become. Nothing is stored, and the file is not kept. */
+export const preview = <E, R>({ fileName, contentType, content }: ReceivedFile<E, R>, options: Previewing) =>
+  Effect.flatMap(Uploads, (uploads) => uploads.previewBytes(content, { fileName, ...optional({ contentType, ...options }) }))
+
+/** The same for a local file. */
+export const previewHere = (file: string, options: Previewing) =>
+  Effect.flatMap(Uploads, (uploads) => uploads.preview(file, optional(options)))
+
+/** The mapping that is kept for files of a kind, if there is one. */
+export const keptMapping = (kind: string) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.keptMapping(kind)),
+    Option.match({ onNone: () => ({ kind }), onSome: (kept) => ({ kind, ...kept }) }),
+  )
+
+/** Keeps a mapping for later files of a kind. */
+export const keepMapping = (kind: string, mapping: Mapping) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.keepMapping(kind, mapping)),
+    (kept) => ({ kind, ...kept }),
+  )
+
+/** Forgets the mapping that is kept for a kind. */
+export const forgetMapping = (kind: string) => Effect.asVoid(Effect.flatMap(Uploads, (uploads) => uploads.forgetMapping(kind)))
 
 /** A page of uploads, each with its state and number of items. An upload whose status cannot be read is listed without them. */
 export const list = (query: { readonly limit: number; readonly after?: number | undefined }) =>

@@ -1,7 +1,6 @@
-import { createReadStream, openAsBlob, statSync } from "node:fs"
+import { createReadStream, openAsBlob } from "node:fs"
 import { basename } from "node:path"
-import { isBucketLocation } from "@detent/blobs/BucketLocation"
-import type { TableOptions } from "@detent/uploads"
+import type { Mapping, TableOptions } from "@detent/uploads"
 import * as operations from "@detent/workspace/operations/uploads"
 import { optional } from "@detent/workspace/optional"
 import * as NodeStream from "@effect/platform-node/NodeStream"
@@ -14,7 +13,8 @@ import { uploads as opening } from "../../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../../workspace/Server.ts"
 import { keyOption } from "../shared.ts"
 import { followOnServer, workOn } from "./following.ts"
-import { givenTable, tableOptions } from "./table.ts"
+import { isFile } from "./shared.ts"
+import { givenTable, mappingOption, readMapping, tableOptions } from "./table.ts"
 
 const { working } = opening
 
@@ -32,6 +32,7 @@ export default command(
       { name: "kind", kind: "text", value: "NAME", summary: "the kind of its items. Default: the first upload of the configuration" },
       { name: "force", kind: "flag", summary: "upload even if the same file was uploaded before" },
       { name: "md5", kind: "text", value: "HEX", summary: "the MD5 that the file must have; a damaged file is refused" },
+      mappingOption,
       ...tableOptions,
       keyOption,
       { name: "detach", kind: "flag", summary: "start the upload on the running server of this workspace, and do not follow it" },
@@ -40,6 +41,7 @@ export default command(
       { line: "detent upload run items.json", says: "exits with 5 if some items were refused" },
       { line: "detent upload run items.jsonl.gz --force --json", says: "uploads the file again, with progress as JSON lines" },
       { line: "detent upload run orders.csv --encoding windows-1252 --delimiter ';'", says: "a table whose format was found wrong" },
+      { line: "detent upload run products.csv --mapping mapping.json", says: "by a mapping that `detent upload map` has shown" },
       { line: "detent upload run products.json --kind Products", says: "items of an upload that detent.config.ts defines" },
     ],
   },
@@ -49,10 +51,11 @@ export default command(
       yield* checkMd5(input.md5)
       yield* isFile(input.file)
       const given = yield* givenTable(input)
+      const mapping = yield* readMapping(input.mapping)
       const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
-      if (server !== undefined) return yield* followOnServer(input, yield* sendToServer(server, { ...input, given }))
+      if (server !== undefined) return yield* followOnServer(input, yield* sendToServer(server, { ...input, given, mapping }))
       return yield* Effect.gen(function* () {
-        const { batchId } = yield* startHere({ ...input, given })
+        const { batchId } = yield* startHere({ ...input, given, mapping })
         return yield* workOn(input, batchId)
       }).pipe(Effect.provide(working(input)))
     }),
@@ -65,18 +68,6 @@ const checkMd5 = (md5: string | undefined): Effect.Effect<void, WrongUsage> =>
         new WrongUsage({ problem: `--md5 ${md5} is not an MD5`, nextStep: "it has 32 hexadecimal digits, as md5sum prints them" }),
       )
 
-const isFile = (file: string): Effect.Effect<void, NothingFound | WrongUsage> =>
-  Effect.suspend((): Effect.Effect<void, NothingFound | WrongUsage> => {
-    if (isBucketLocation(file)) {
-      const nextStep = "copy it to this machine first, and name the copy"
-      return Effect.fail(new WrongUsage({ problem: `only local files can be uploaded, and ${file} is not one`, nextStep }))
-    }
-    const found = statSync(file, { throwIfNoEntry: false })
-    if (found !== undefined && !found.isDirectory()) return Effect.void
-    const nextStep = found === undefined ? "name a file of items" : "it is a folder: name a file of items"
-    return Effect.fail(new NothingFound({ what: `file ${file}`, nextStep }))
-  })
-
 interface SentFile {
   readonly file: string
   readonly force: boolean
@@ -84,27 +75,29 @@ interface SentFile {
   readonly md5: string | undefined
   readonly key: string | undefined
   readonly given: TableOptions
+  readonly mapping: Mapping | "none" | undefined
 }
 
 /** With a key, the upload keeps a copy of the file, as a server does: another file with the same key is then refused. */
-const startHere = ({ file, force, kind, md5, key, given }: SentFile) => {
-  if (key === undefined) return operations.start(file, { force, kind, md5, given })
+const startHere = ({ file, force, kind, md5, key, given, mapping }: SentFile) => {
+  if (key === undefined) return operations.start(file, { force, kind, md5, given, mapping })
   const content = NodeStream.fromReadable<Uint8Array, WrongUsage>({
     evaluate: () => createReadStream(file),
     onError: (cause) => new WrongUsage({ problem: `${file} cannot be read: ${String(cause)}`, nextStep: "correct it and start again" }),
   })
-  return operations.receive({ fileName: basename(file), content }, { key, force, kind, md5, given })
+  return operations.receive({ fileName: basename(file), content }, { key, force, kind, md5, given, mapping })
 }
 
 const Accepted = Schema.Struct({ batchId: Schema.String })
 
-const sendToServer = (server: RunningServer, { file, force, kind, md5, key, given }: SentFile) =>
+const sendToServer = (server: RunningServer, { file, force, kind, md5, key, given, mapping }: SentFile) =>
   Effect.gen(function* () {
     const blob = yield* Effect.tryPromise({
       try: () => openAsBlob(file),
       catch: () => new NothingFound({ what: `file ${file}`, nextStep: "name a file of items" }),
     })
     const form = new FormData()
+    if (mapping !== undefined) form.append("mapping", mapping === "none" ? mapping : JSON.stringify(mapping))
     form.append("file", blob, basename(file))
     const table = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]))
     const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind, md5 }), ...table }).toString()

@@ -1,3 +1,5 @@
+import { statSync } from "node:fs"
+import { isBucketLocation } from "@detent/blobs/BucketLocation"
 import * as operations from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import { NothingFound, WrongUsage } from "../../Failure.ts"
@@ -9,6 +11,19 @@ import { runningServerWith } from "../../workspace/Server.ts"
 export const upload = { name: "upload", summary: "the upload's id, as `detent upload list` shows it" } as const
 
 export const itemArgument = { name: "item", summary: "the item's number, as `detent upload show --items failed` shows it" } as const
+
+/** Refuses a file that is not on this machine. */
+export const isFile = (file: string): Effect.Effect<void, NothingFound | WrongUsage> =>
+  Effect.suspend((): Effect.Effect<void, NothingFound | WrongUsage> => {
+    if (isBucketLocation(file)) {
+      const nextStep = "copy it to this machine first, and name the copy"
+      return Effect.fail(new WrongUsage({ problem: `only local files can be uploaded, and ${file} is not one`, nextStep }))
+    }
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found !== undefined && !found.isDirectory()) return Effect.void
+    const nextStep = found === undefined ? "name a file of items" : "it is a folder: name a file of items"
+    return Effect.fail(new NothingFound({ what: `file ${file}`, nextStep }))
+  })
 
 /** Notes how to resume unfinished uploads where no server runs: a killed process leaves no record that it ended. */
 export const noteUnfinished = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting?: boolean }>) =>

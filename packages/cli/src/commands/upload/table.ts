@@ -1,6 +1,10 @@
-/** The options of commands that say what the format of a file is, where it is found wrong. */
+/** The options of commands that say how a file is read: its format, where it is found wrong, and its mapping. */
+import { readFileSync } from "node:fs"
+import { Mapping } from "@detent/tables/Mapping"
 import { Encoding, Format, TableOptions } from "@detent/tables/TableFormat"
+import { problemOfSchema } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
+import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../../Failure.ts"
 import type { Option } from "../../line/Command.ts"
@@ -18,6 +22,31 @@ export const tableOptions = [
     summary: "the sheet of an XLSX file, by name or number. Default: the first visible sheet",
   },
 ] as const satisfies ReadonlyArray<Option>
+
+export const mappingOption = {
+  name: "mapping",
+  kind: "text",
+  value: "FILE",
+  summary:
+    "which columns the fields are read from: a file of JSON, or `none`. Default: the mapping of the kind, if the file has its columns",
+  complete: "file",
+} as const satisfies Option
+
+const decodeMapping = Schema.decodeUnknownResult(Schema.fromJsonString(Mapping), { onExcessProperty: "error" })
+
+/** The mapping in a file. */
+export const readMapping = (file: string | undefined): Effect.Effect<Mapping | "none" | undefined, WrongUsage> =>
+  Effect.gen(function* () {
+    if (file === undefined || file === "none") return file
+    const text = yield* Effect.try({
+      try: () => readFileSync(file, "utf8"),
+      catch: () => new WrongUsage({ problem: `there is no file ${file}`, nextStep: "make one with `detent upload map FILE --write`" }),
+    })
+    const decoded = decodeMapping(text)
+    if (Result.isSuccess(decoded)) return decoded.success
+    const problem = `${file} is no mapping: ${problemOfSchema(decoded.failure)}`
+    return yield* new WrongUsage({ problem, nextStep: "correct it, or make one with `detent upload map FILE --write`" })
+  })
 
 type Values = { readonly [Name in (typeof tableOptions)[number]["name"]]?: string | undefined }
 

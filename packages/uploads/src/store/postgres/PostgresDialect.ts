@@ -16,6 +16,7 @@ export const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
   entries: sql.literal(`${schema}.upload_entries`),
   items: sql.literal(`${schema}.upload_items`),
   limits: sql.literal(`${schema}.upload_limits`),
+  mappings: sql.literal(`${schema}.upload_mappings`),
   rows: (json) => sql`jsonb_array_elements(${json}::jsonb) as one (value)`,
   textOf: (column) => sql.literal(`${column} #>> '{}'`),
   flag: (value) => sql`${value}`,

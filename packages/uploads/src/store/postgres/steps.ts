@@ -66,6 +66,12 @@ const statements = (schema: string): ReadonlyArray<string> => [
     problem text not null,
     primary key (batch, item_index)
   )`,
+  // The mapping that is kept for the files of a kind, as JSON.
+  `create table ${schema}.upload_mappings (
+    kind text primary key,
+    mapping text not null,
+    kept_at bigint not null
+  )`,
 ]
 
 export const postgresSteps = (schema: string): OwnTables.Steps => ({ "0001_uploads": statements(schema) })

@@ -13,6 +13,7 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
   entries: sql.literal("detent_upload_entries"),
   items: sql.literal("detent_upload_items"),
   limits: sql.literal("detent_upload_limits"),
+  mappings: sql.literal("detent_upload_mappings"),
   rows: (json) => sql`json_each(${json})`,
   textOf: (column) => sql.literal(column),
   flag: (value) => sql`${value ? 1 : 0}`,

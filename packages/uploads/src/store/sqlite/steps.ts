@@ -66,6 +66,12 @@ const statements = [
     problem text not null,
     primary key (batch, item_index)
   ) without rowid`,
+  // The mapping that is kept for the files of a kind, as JSON.
+  `create table detent_upload_mappings (
+    kind text primary key,
+    mapping text not null,
+    kept_at integer not null
+  ) without rowid`,
 ]
 
 export const sqliteSteps: OwnTables.Steps = { "0001_uploads": statements }

@@ -1,0 +1,114 @@
+/** What the first rows of a file would become by a mapping, before anything is stored. */
+import type { PersistenceFailed } from "@detent/machine"
+import { checkMapping, type Mapping, MappingRefused, proposeMapping, type Row, rowValues, type TableProblem } from "@detent/tables"
+import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
+import { tableFile } from "../file/FileInspection.ts"
+import { duplicateProblem } from "../item/ItemProblem.ts"
+import type { ReadContent } from "../kind/ReadContent.ts"
+import { memoryNotes } from "../reading/ItemReader.ts"
+import { unreadable } from "../stages/ReadPage.ts"
+import { type Kind, kindOfFile, type Uploading } from "../stages/Uploading.ts"
+import { chooseMapping, type MappedFile } from "./ChooseMapping.ts"
+import { firstRows } from "./FirstRows.ts"
+import type { Preview, PreviewRow } from "./Preview.ts"
+
+export interface PreviewOptions {
+  /** Default: the kept mapping, that of the definition, or a proposal. */
+  readonly mapping?: Mapping | "none" | undefined
+  /** The locale of a proposal. Default: found by the values. */
+  readonly locale?: string | undefined
+  /** Default: 100, at most 1,000. */
+  readonly rows?: number | undefined
+  /** The file is the beginning of a longer one. */
+  readonly isPart?: boolean | undefined
+}
+
+const defaultRows = 100
+const mostRows = 1_000
+
+export const previewFile = (
+  uploading: Uploading,
+  kind: Kind,
+  { path, name, table }: MappedFile,
+  { mapping: given, locale, rows: count = defaultRows, isPart = false }: PreviewOptions,
+): Effect.Effect<Preview, PersistenceFailed | TableProblem> =>
+  Effect.gen(function* () {
+    const { limits, files } = uploading
+    const file = tableFile(files, path, name)
+    const { rows, columns } = yield* firstRows({ file, table, limits, count: Math.max(1, Math.min(count, mostRows)), isPart })
+    const read = (mapping: Mapping | undefined) => readRows(uploading, kindOfFile(kind, table, mapping), rows)
+    const known = { fileName: name, kind: kind.name, table, columns, ...(kind.targets === undefined ? {} : { fields: kind.targets }) }
+    const shown = (
+      mapping: Mapping,
+      source: Preview["source"],
+      results: ReadonlyArray<PreviewRow>,
+      notes: ReadonlyArray<string>,
+    ): Preview => {
+      const used = new Set(mapping.fields.flatMap(({ column }) => (column === undefined ? [] : [column])))
+      const filled = new Set([
+        ...mapping.fields.map(({ field }) => field),
+        ...(mapping.others === "drop" ? [] : columns.filter((one) => !used.has(one))),
+      ])
+      const isField = new Set((kind.targets ?? []).map((field) => field.path))
+      return {
+        ...known,
+        mapping,
+        source,
+        problems: [],
+        unused: columns.filter((one) => !used.has(one) && !(mapping.others !== "drop" && (isField.has(one) || kind.targets === undefined))),
+        missing: (kind.targets ?? []).filter(({ path: field, isRequired }) => isRequired && !filled.has(field)).map((field) => field.path),
+        notes,
+        rows: results,
+        failing: results.filter(({ problem }) => problem !== undefined).length,
+      }
+    }
+    if (given !== undefined && given !== "none") {
+      const problems = checkMapping(given, { fields: kind.targets, columns: table.columns })
+      if (problems.length > 0) return { ...shown(given, "given", rows.map(cellsOf), []), problems }
+      return shown(given, "given", yield* read(given), [])
+    }
+    const plain = yield* read(undefined)
+    if (given === "none") return shown({ fields: [] }, "none", plain, [])
+    const chosen = yield* Effect.catchTag(
+      chooseMapping(uploading, kind, { path, name, table, columns }, undefined),
+      "MappingRefused",
+      (refused) => Effect.succeed(refused),
+    )
+    if (chosen !== undefined && !(chosen instanceof MappingRefused))
+      return shown(chosen.mapping, chosen.source, yield* read(chosen.mapping), [])
+    const values = rows.flatMap((row) => {
+      const value = row.problem === undefined ? rowValues(row) : undefined
+      return typeof value === "object" && value !== null && !Array.isArray(value) ? [value] : []
+    })
+    const proposal = proposeMapping({ columns, rows: values, fields: kind.targets ?? [], ...(locale === undefined ? {} : { locale }) })
+    const notes = [...(chosen === undefined ? [] : [chosen.message]), ...proposal.notes]
+    const proposed = shown(proposal.mapping, "proposed", yield* read(proposal.mapping), notes)
+    // Names that are alike can mislead: the columns as they are may fit better.
+    const asTheyAre = shown({ fields: [] }, "none", plain, notes)
+    return proposal.mapping.fields.length === 0 || asTheyAre.failing < proposed.failing ? asTheyAre : proposed
+  })
+
+const cellsOf = (row: Row): PreviewRow => {
+  const cells = rowValues(row) ?? row.text
+  return { index: row.index, line: row.line, ...(cells === undefined ? {} : { cells }) }
+}
+
+/** Reads the rows as an upload would: an item that exceeds its limits fails alone. */
+const readRows = ({ reader, limits }: Uploading, kind: Kind, rows: ReadonlyArray<Row>): Effect.Effect<ReadonlyArray<PreviewRow>> => {
+  const texts = rows.flatMap(({ index, text, problem }) => (text === undefined || problem !== undefined ? [] : [{ index, text }]))
+  return Effect.map(reader.read(kind, texts, Effect.sync(memoryNotes)), (found) => {
+    const results = new Map(texts.map(({ index }, place) => [index, found[place]]))
+    const taken = new Map<string, number>()
+    return rows.map((row): PreviewRow => {
+      const result: ReadContent = results.get(row.index) ?? unreadable(row.problem, limits.maxItemBytes)
+      const shown = cellsOf(row)
+      if (result._tag === "Bad") return { ...shown, problem: result.problem }
+      const { id, content } = result.content
+      const first = taken.get(id)
+      if (first !== undefined) return { ...shown, problem: duplicateProblem(first, id) }
+      taken.set(id, row.index)
+      return { ...shown, item: JSON.parse(content) as Schema.Json }
+    })
+  })
+}
