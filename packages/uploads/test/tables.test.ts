@@ -115,6 +115,26 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
+  it.effect("a column such as address.city is the field of a field also where no row needs it", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const Customers = defineUpload({
+        name: "Customers",
+        schema: Schema.Struct({ id: Schema.String, address: Schema.optionalKey(Schema.Struct({ city: Schema.String })) }),
+        id: "id",
+      })
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(desk.file("customers.csv", "id,address.city\n1,Köln\n2,\n"))
+          expect((yield* uploads.finished(batchId)).state).toBe("completed")
+          expect(yield* uploads.of(Customers).item("1")).toMatchObject({ value: { item: { id: "1", address: { city: "Köln" } } } })
+        }),
+        { uploads: [Customers] },
+      )
+    }),
+  )
+
   it.effect("the sheet, the encoding and the header can be given, and hold for a retry", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)

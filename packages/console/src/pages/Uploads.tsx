@@ -1,16 +1,14 @@
 /** Bulk uploads, and the place to drop the next file. */
 import { useRef, useState } from "react"
-import { newKey, pathOf, send } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { UploadStatus } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
-import { hrefOf, Link, navigate } from "../app/Router.tsx"
+import { hrefOf, Link } from "../app/Router.tsx"
 import { useSession } from "../app/SessionContext.ts"
 import { ActButton } from "../parts/Button.tsx"
 import { CopyMenu } from "../parts/Copy.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
-import { useToast } from "../parts/Toasts.tsx"
+import { MappingDialog } from "./MappingDialog.tsx"
 
 export const Uploads = () => {
   const uploads = useRead(reads.uploads())
@@ -84,33 +82,18 @@ const Kinds = () => {
   )
 }
 
+/** A file that is chosen here is shown before it is uploaded. */
 export const DropFile = () => {
   const kinds = useRead(reads.uploadKinds)
   const { mayNot } = useSession()
-  const toast = useToast()
   const input = useRef<HTMLInputElement>(null)
   const [isOver, setIsOver] = useState(false)
-  const [isBusy, setIsBusy] = useState(false)
+  const [file, setFile] = useState<File>()
   const [kind, setKind] = useState<string>()
-  const upload = async (file: File | undefined) => {
-    if (file === undefined || mayNot !== undefined) return
-    setIsBusy(true)
-    const form = new FormData()
-    form.append("file", file)
-    try {
-      const response = await send(pathOf(["uploads"], { kind }), {
-        method: "POST",
-        body: form,
-        headers: { "idempotency-key": newKey() },
-      })
-      const status = (await response.json()) as UploadStatus
-      toast({ text: `${status.fileName} is being stored.`, href: hrefOf(["uploads", status.batchId]) })
-      navigate(hrefOf(["uploads", status.batchId]))
-    } catch (reason) {
-      toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" })
-    } finally {
-      setIsBusy(false)
-    }
+  const choose = (chosen: File | undefined) => {
+    if (mayNot === undefined) setFile(chosen)
+    // The same file can be chosen again.
+    if (input.current !== null) input.current.value = ""
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same with the keyboard.
@@ -124,12 +107,12 @@ export const DropFile = () => {
       onDrop={(event) => {
         event.preventDefault()
         setIsOver(false)
-        void upload(event.dataTransfer.files[0])
+        choose(event.dataTransfer.files[0])
       }}
     >
-      <p className="text-muted">{isBusy ? "Uploading the file…" : "Drop a JSON or JSON Lines file here, plain or gzip, or"}</p>
-      <input ref={input} type="file" hidden aria-label="File" onChange={({ target }) => void upload(target.files?.[0])} />
-      <ActButton icon="upload" isBusy={isBusy} onClick={() => input.current?.click()}>
+      <p className="text-muted">Drop a CSV, TSV, XLSX, JSON or JSON Lines file here, plain or packed, or</p>
+      <input ref={input} type="file" hidden aria-label="File" onChange={({ target }) => choose(target.files?.[0])} />
+      <ActButton icon="upload" onClick={() => input.current?.click()}>
         Choose a file
       </ActButton>
       {(kinds.data?.kinds.length ?? 0) > 1 ? (
@@ -148,6 +131,9 @@ export const DropFile = () => {
           </select>
         </label>
       ) : null}
+      {file === undefined ? null : (
+        <MappingDialog file={file} kinds={kinds.data?.kinds ?? []} kind={kind} onClose={() => setFile(undefined)} />
+      )}
     </div>
   )
 }

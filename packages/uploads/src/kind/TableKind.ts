@@ -13,15 +13,12 @@ export const kindOfTable = <K extends ItemKind>(kind: K): K => ({
   ...kind,
   isTable: true,
   read: kind.readCells,
-  unknownKeys: (value) => kind.unknownKeys(nestedCells(filledCells(value))),
+  unknownKeys: (value) => kind.unknownKeys(nestedValues(filledCells(value))),
 })
 
 /** The cells of a row that are not empty. */
-export const filledCells = (row: object): object =>
-  Object.fromEntries(Object.entries(row).filter(([, cell]) => cell !== "" && cell !== null))
-
-/** Objects for columns such as `address.city`. */
-export const nestedCells = (row: object): object => nestedValues(Object.entries(row))
+export const filledCells = (row: object): ReadonlyArray<readonly [string, unknown]> =>
+  Object.entries(row).filter(([, cell]) => cell !== "" && cell !== null)
 
 /** Cells as texts: a schema reads the number 7 of a sheet as a text where it wants one. */
 export const textCells = (value: unknown): unknown => {

@@ -14,7 +14,7 @@
 import { unknownKeyText } from "@detent/entity"
 import type { TypeOf } from "@detent/machine"
 import { asSchema, checkSchema, schemaProblem } from "@detent/machine/internal"
-import { checkMapping, type Mapping } from "@detent/tables"
+import { checkMapping, type Mapping, nestedValues } from "@detent/tables"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -27,7 +27,7 @@ import type { ItemProblem, ProblemReason } from "../item/ItemProblem.ts"
 import { columnsOf } from "./ItemColumns.ts"
 import type { Integrity, ItemContent, ItemKind } from "./ItemKind.ts"
 import { bad, kindOf } from "./ReadItem.ts"
-import { filledCells, nestedCells, textCells } from "./TableKind.ts"
+import { filledCells, textCells } from "./TableKind.ts"
 import { targetsOf } from "./Targets.ts"
 
 /** The schema of items, of Effect or another library: an object whose decoding needs no services. */
@@ -144,13 +144,14 @@ const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOpt
   const fields = index.fields ?? []
   const idField = typeof options.id === "string" ? options.id : undefined
   const read = reader(json, schema, id, idField)
+  const targets = targetsOf(schema)
   return {
     name,
     read,
-    readCells: cellReader(read, schema, id, idField),
+    readCells: cellReader(read, schema, id, idField, targets),
     isTable: false,
     idField,
-    targets: targetsOf(schema),
+    targets,
     mapping: options.mapping,
     unknownKeys: unknownKeys(json),
     encode,
@@ -280,13 +281,23 @@ const cellReader = (
   schema: Schema.Codec<object, unknown>,
   id: Untyped,
   idField: string | undefined,
+  targets: ItemKind["targets"],
 ): ItemKind["read"] => {
   const readTexts = reader(Schema.toCodecStringTree(schema) as Schema.Codec<object, unknown>, schema, id, idField)
+  /** Fields whose JSON is no text: a row with a text in one of them does not fit as it is. */
+  const typed = new Set(
+    (targets ?? []).flatMap(({ path, type }) => (type === "number" || type === "boolean" || type === "list" ? [path] : [])),
+  )
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return read(value)
-    const cells = filledCells(value)
-    const found = read(cells)
-    return found._tag === "Good" ? found : readTexts(textCells(nestedCells(cells)))
+    const entries = filledCells(value)
+    const isNested = entries.some(([name]) => name.includes("."))
+    const cells = isNested ? nestedValues(entries) : Object.fromEntries(entries)
+    if (!entries.some(([name, cell]) => typeof cell === "string" && typed.has(name))) {
+      const found = read(cells)
+      if (found._tag === "Good") return found
+    }
+    return readTexts(entries.every(([, cell]) => typeof cell === "string") ? cells : textCells(cells))
   }
 }
 
