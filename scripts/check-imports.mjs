@@ -72,7 +72,7 @@ const testsNeed = {
   client: ["server", "api", "workspace", "machine"],
   workspace: ["xstate"],
   server: ["xstate"],
-  console: ["api", "server", "workspace", "knowledge", "blobs", "durable", "machine"],
+  console: ["api", "server", "workspace", "knowledge", "uploads", "blobs", "durable", "machine"],
   cli: ["xstate"],
 }
 
