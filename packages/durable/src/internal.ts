@@ -16,6 +16,11 @@ export {
   type Routing,
   reachOperation,
 } from "./nodes/Routing.ts"
+export { failingOf, sideOf } from "./oracle/checkAll.ts"
+export { FindingsOf } from "./oracle/Findings.ts"
+export { type BeginJudging, judgeInstances, judgeRange } from "./oracle/judgeRange.ts"
+export { Probes } from "./oracle/Probes.ts"
+export { readerOf } from "./oracle/readerOf.ts"
 export { executionsOf } from "./promise/AsyncWorkflows.ts"
 export { type EngineOfHandlers, engineOfHandlers } from "./promise/EngineOfHandlers.ts"
 export { SharedResults } from "./runtime/SharedResults.ts"

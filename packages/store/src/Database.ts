@@ -6,6 +6,7 @@ import * as Result from "effect/Result"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Commands } from "./contract/Commands.ts"
 import type { Journal } from "./contract/Journal.ts"
+import type { JournalReader } from "./contract/JournalReader.ts"
 import type { Leases } from "./contract/Leases.ts"
 import type { StoreOpenError } from "./contract/StoreNotOpened.ts"
 import type { Timers } from "./contract/Timers.ts"
@@ -55,3 +56,19 @@ export const storesIn = (database: Database): Layer.Layer<Stores, StoreOpenError
     ),
   )
 }
+
+/** Opens the database to read its journals in bulk. Creates and changes nothing. */
+export const readerIn = (database: Database): Layer.Layer<JournalReader, StoreOpenError> =>
+  database._tag === "Sqlite"
+    ? Layer.unwrap(
+        Effect.map(
+          Effect.promise(() => import("./SqliteStore.ts")),
+          ({ layerReader }) => layerReader(database.file),
+        ),
+      )
+    : Layer.unwrap(
+        Effect.map(
+          Effect.promise(() => import("./PostgresStore.ts")),
+          ({ layerReader }) => layerReader({ url: database.url }),
+        ),
+      )

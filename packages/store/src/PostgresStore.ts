@@ -16,6 +16,7 @@ import { Commands } from "./contract/Commands.ts"
 import { checkCommits } from "./contract/CommitCheck.ts"
 import type { DatabaseId } from "./contract/DatabaseId.ts"
 import { Journal } from "./contract/Journal.ts"
+import { JournalReader } from "./contract/JournalReader.ts"
 import { Leases } from "./contract/Leases.ts"
 import { explaining, type StoreOpenError } from "./contract/StoreNotOpened.ts"
 import { Timers } from "./contract/Timers.ts"
@@ -30,13 +31,14 @@ import { migrate } from "./postgres/migrate.ts"
 import { explainPostgres } from "./postgres/opening.ts"
 import { layerListener, listenerOf, PgListener } from "./postgres/PgListener.ts"
 import { postgresCommands } from "./postgres/PostgresCommands.ts"
-import { readEvents } from "./postgres/readEvents.ts"
+import { readEvents, readJournals } from "./postgres/readEvents.ts"
 import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"
 import { makeListing } from "./sql/Listing.ts"
 import { readDatabaseId } from "./sql/readDatabaseId.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
+import { sqlJournalReader } from "./sql/SqlJournalReader.ts"
 import { sqlLeases } from "./sql/SqlLeases.ts"
 import { sqlTimers } from "./sql/SqlTimers.ts"
 import { persisting } from "./sql/StoreFailure.ts"
@@ -129,6 +131,27 @@ export const layerSql = ({
     }),
     // The loops of the store report to it too.
   ).pipe(Layer.provide(layerListener), Layer.provideMerge(Layer.fresh(Layer.sync(LoopHealth, LoopHealth.make))))
+
+/** Reads the journals of a database whose tables exist, in transactions that the server lets read only. */
+export const layerReader = ({ url, schema = "detent" }: Omit<PostgresOptions, "maxConnections">): Layer.Layer<JournalReader, StoreOpenError> =>
+  Layer.effect(
+    JournalReader,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      const dialect = postgresDialect(sql, schema, yield* DatabaseClock, yield* readDatabaseId(sql, `${schema}.database`))
+      return sqlJournalReader(dialect, readEvents(dialect), readJournals(dialect))
+    }),
+  ).pipe(
+    Layer.provide(
+      PgClient.layer({
+        url: Redacted.isRedacted(url) ? url : Redacted.make(url),
+        maxConnections: 1,
+        maxMessageSize,
+        applicationName: "detent reader",
+      }).pipe(Layer.provide(realTime)),
+    ),
+    explaining(explainPostgres(Redacted.isRedacted(url) ? Redacted.value(url) : url)),
+  )
 
 const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClock.Service, databaseId: DatabaseId): Dialect => ({
   sql,

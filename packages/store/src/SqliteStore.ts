@@ -17,16 +17,18 @@ import { Commands } from "./contract/Commands.ts"
 import { checkCommits } from "./contract/CommitCheck.ts"
 import type { DatabaseId } from "./contract/DatabaseId.ts"
 import { Journal } from "./contract/Journal.ts"
+import { JournalReader } from "./contract/JournalReader.ts"
 import { Leases } from "./contract/Leases.ts"
 import { explaining, type StoreOpenError } from "./contract/StoreNotOpened.ts"
 import { Timers } from "./contract/Timers.ts"
-import type * as SqliteClient from "./driver/SqliteClient.ts"
+import * as SqliteClient from "./driver/SqliteClient.ts"
 import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"
 import { makeListing } from "./sql/Listing.ts"
 import { readDatabaseId } from "./sql/readDatabaseId.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
+import { sqlJournalReader } from "./sql/SqlJournalReader.ts"
 import { sqlLeases } from "./sql/SqlLeases.ts"
 import { sqlTimers } from "./sql/SqlTimers.ts"
 import { persisting } from "./sql/StoreFailure.ts"
@@ -35,7 +37,7 @@ import { foldMoves } from "./sqlite/foldMoves.ts"
 import { migrate } from "./sqlite/migrate.ts"
 import { explainSqlite, isBusy, makeFile, makeFolder } from "./sqlite/opening.ts"
 import { RowKeys } from "./sqlite/RowKeys.ts"
-import { readEvents, within } from "./sqlite/readEvents.ts"
+import { readEvents, readJournals, within } from "./sqlite/readEvents.ts"
 import { sqliteCommands } from "./sqlite/SqliteCommands.ts"
 import { makeTransact, tellsChanges } from "./sqlite/transaction.ts"
 import { busyTimeout, layer as waitingClient } from "./sqlite/WaitingClient.ts"
@@ -97,6 +99,18 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
     }),
   ),
 )
+
+/** Reads the journals of a file that exists, on a connection that cannot write. */
+export const layerReader = (filename: string): Layer.Layer<JournalReader, StoreOpenError> =>
+  Layer.effect(
+    JournalReader,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient
+      yield* waitForLocks(sql)
+      const dialect = sqliteDialect(sql, yield* readDatabaseId(sql, "detent_database"))
+      return sqlJournalReader(dialect, readEvents(dialect), readJournals(dialect))
+    }),
+  ).pipe(Layer.provide(SqliteClient.layer({ filename, readonly: true, disableWAL: true })), explaining(explainSqlite(filename)))
 
 /** A client of the user that does not wait for locks would fail while another process writes. */
 const waitForLocks = (sql: SqlClient) =>

@@ -9,6 +9,16 @@ export { boundedNameProblem, idBytes, instanceName, lengthProblem, nameProblem }
 export { type DatabaseId, idempotencyKey, storedKey } from "./contract/DatabaseId.ts"
 export { commandsEnqueued } from "./contract/Enqueuer.ts"
 export type { InstanceLife, TakenOver } from "./contract/Journal.ts"
+export {
+  type Division,
+  type EndedBetween,
+  type IdRange,
+  type JournalPage,
+  JournalReader,
+  type JournalReaderService,
+  type JournalSelection,
+  type ReadJournal,
+} from "./contract/JournalReader.ts"
 export { allowance, begun, opensIn, type Start } from "./contract/QueueLimits.ts"
 export { deliveryPrefix, isDeliveryId, isRaisedId, raisedPrefix, reservedPrefix } from "./contract/ReservedIds.ts"
 export { type FieldCondition, type FieldOrdering, fieldsIn, labelsProblem, mostLabels, textBytes, textProblem } from "./contract/Search.ts"
@@ -33,5 +43,6 @@ export { retryFailed } from "./runtime/retryFailed.ts"
 export { Turns } from "./runtime/Turns.ts"
 export { Wakeup } from "./runtime/Wakeup.ts"
 export { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "./sql/Row.ts"
+export { rangesBetween } from "./sql/SqlJournalReader.ts"
 export { defectsAsFailures, isContentProblem, RowProblem, wasUndone } from "./sql/StoreFailure.ts"
 export { migrateTables as migrateSqliteTables } from "./sqlite/migrate.ts"

@@ -50,9 +50,18 @@ const fileNames = ["detent.config.ts", "detent.config.js", "detent.config.mjs"]
 /** The configuration in a folder, if there is one. */
 export const findConfig = (folder: string): Effect.Effect<Option.Option<Config>, ConfigRefused> =>
   Effect.suspend(() => {
-    const file = fileNames.map((name) => resolve(join(folder, name))).find(existsSync)
+    const file = configFileIn(folder)
     return file === undefined ? Effect.succeedNone : Effect.asSome(loadConfig(file))
   })
+
+/** The path of the configuration file in a folder. */
+export const configFileIn = (folder: string): string | undefined => fileNames.map((name) => resolve(join(folder, name))).find(existsSync)
+
+/** The files that configurations were loaded from, for worker processes, which load them too. */
+const files = new WeakMap<Config, string>()
+
+/** The path of the file that a configuration was loaded from. Undefined for one that a program has made. */
+export const fileOf = (config: Config): string | undefined => files.get(config)
 
 /** The configuration in a folder. Without a file: a configuration without machines. */
 export const readConfig = (folder: string): Effect.Effect<Config, ConfigRefused> =>
@@ -73,7 +82,9 @@ export const loadConfig = (file: string): Effect.Effect<Config, ConfigRefused> =
           nextStep: `run \`node ${file}\` to see where it fails`,
         }),
     })
-    return readByWorkers(yield* decodeConfig(file, module.default), pathToFileURL(resolve(file)).href)
+    const config = readByWorkers(yield* decodeConfig(file, module.default), pathToFileURL(resolve(file)).href)
+    files.set(config, resolve(file))
+    return config
   })
 
 /** Names the configuration file as the module of each upload definition: worker processes import it to read items. */
@@ -87,4 +98,12 @@ const readByWorkers = (config: Config, module: string): Config => {
 
 /** Decodes a configuration, written in TypeScript or JavaScript. Errors name `file`. */
 export const decodeConfig = (file: string, value: unknown): Effect.Effect<Config, ConfigRefused> =>
-  Effect.mapError(checkConfig(value), (problem) => new ConfigRefused({ file, ...problem }))
+  checkConfig(value).pipe(
+    Effect.mapError((problem) => new ConfigRefused({ file, ...problem })),
+    Effect.tap((config) =>
+      Effect.sync(() => {
+        const known = files.get(value as Config)
+        if (known !== undefined) files.set(config, known)
+      }),
+    ),
+  )

@@ -108,6 +108,8 @@ export interface WorkspaceService {
   /** An absolute path, or the address of a folder of a bucket. */
   readonly data: string
   readonly database: Database["_tag"]
+  /** Where the database is. Its address may contain a password. */
+  readonly address: Database
   readonly role: Role
   readonly config: Config | undefined
   /** The node id of this process; undefined where it only observes. */
@@ -175,7 +177,7 @@ const opened = (options: WorkspaceOptions) =>
           }),
       })
       const node = options.role === "work" ? yield* Effect.mapError(takeNodeName(localFolderOf(data)), notWritable(data)) : undefined
-      const facts = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config, node })
+      const facts = Layer.succeed(Workspace, { data, database: database._tag, address: database, role: options.role, config, node })
       return Layer.effectContext(inhabited({ ...options, data, config, node })).pipe(
         Layer.provideMerge(Layer.merge(facts, RequestKeys.layer)),
         Layer.provideMerge(Layer.provideMerge(refuseHalfCopied, storesIn(database))),

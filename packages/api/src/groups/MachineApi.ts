@@ -1,10 +1,11 @@
 /** Machines: definitions, diagrams, and the number of instances in each state. */
-import { Layout, Model } from "@detent/machine/diagram"
+import { Flows, Layout, Model } from "@detent/machine/diagram"
 import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
 import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
+import { Count, Flag } from "../contract/Paging.ts"
 import { problems } from "../contract/Problem.ts"
 import { DrawingFormat } from "./DrawingFormat.ts"
 
@@ -33,17 +34,63 @@ export const MachineDetails = Schema.Struct({
   payloadSchema: Schema.optionalKey(Schema.Json),
 }).annotate({ identifier: "MachineDetails" })
 
+/** One thing that is different: without `before`, only the new code has it. Values of sensitive fields are hidden. */
+const Change = Schema.Struct({
+  path: Schema.String,
+  before: Schema.optionalKey(Schema.Json),
+  after: Schema.optionalKey(Schema.Json),
+})
+
+const Verdict = Schema.Union([
+  Schema.TaggedStruct("Differs", {
+    sequence: Schema.Int,
+    /** The first decision that is different. `isProbe`: the event has not come. */
+    decision: Schema.optionalKey(
+      Schema.Struct({
+        sequence: Schema.Int,
+        event: Schema.String,
+        from: Schema.String,
+        changes: Schema.Array(Change),
+        isProbe: Schema.optionalKey(Schema.Literal(true)),
+      }),
+    ),
+    /** How the state in which the instance opens is different. */
+    opens: Schema.optionalKey(Schema.Array(Change)),
+  }),
+  /** It does not open: the number of the event, and why. 0: the first state. */
+  Schema.TaggedStruct("Held", { sequence: Schema.Int, problem: Schema.String }),
+])
+
 export const MachineReport = Schema.Struct({
   machine: Schema.String,
   /** Whether its definition is registered, so that it can be checked. */
   registered: Schema.Boolean,
   checked: Schema.Int,
-  /** Instances that have ended. They are not opened again. */
+  /** How many of those that were checked have ended. */
   ended: Schema.Int,
-  /** Instances that have not ended and could not be checked, because there is no definition. */
+  same: Schema.Int,
+  differs: Schema.Int,
+  /** How many would not open. */
+  held: Schema.Int,
+  /** Instances that could not be checked, because there is no definition. */
   unchecked: Schema.Int,
-  /** Instances that do not replay with the current definition: the number of the event, and why. 0: the first state. */
-  failing: Schema.Array(Schema.Struct({ id: Schema.String, sequence: Schema.Int, problem: Schema.String })),
+  /** Why instances differ or would be held, the most frequent first, with one of them each. */
+  reasons: Schema.Array(
+    Schema.Struct({
+      verdict: Schema.Literals(["differs", "held"]),
+      event: Schema.optionalKey(Schema.String),
+      from: Schema.optionalKey(Schema.String),
+      summary: Schema.String,
+      count: Schema.Int,
+      example: Schema.String,
+    }),
+  ),
+  /** Some of the instances that differ or would be held. */
+  findings: Schema.Array(Schema.Struct({ id: Schema.String, verdict: Verdict })),
+  /** With `whatIf`: how many have ended one way and would have ended another, the most frequent first. */
+  flows: Schema.Array(Schema.Struct({ from: Schema.String, to: Schema.String, count: Schema.Int, example: Schema.String })),
+  /** With `whatIf`: the flows as a picture. */
+  picture: Schema.optionalKey(Flows.layoutSchema),
 }).annotate({ identifier: "MachineReport" })
 
 export const DiagramLayout = Schema.Struct({
@@ -66,15 +113,24 @@ export class MachineApi extends HttpApiGroup.make("machines")
       "Show a machine",
     ),
     HttpApiEndpoint.get("check", "/api/v1/machine-check", {
-      query: { machine: Schema.optionalKey(Schema.String) },
+      query: {
+        machine: Schema.optionalKey(Schema.String),
+        /** Checks the instances that have ended too. */
+        ended: Schema.optionalKey(Flag),
+        /** Of those, only the ones that ended since then, and before. Milliseconds since 1970. */
+        since: Schema.optionalKey(Count),
+        until: Schema.optionalKey(Count),
+        /** Asks how the ended instances would have ended under the server's definitions. */
+        whatIf: Schema.optionalKey(Flag),
+      },
       success: Schema.Struct({ reports: Schema.Array(MachineReport) }),
       error,
     })
       .annotate(OpenApi.Summary, "Check stored instances against the machines")
       .annotate(
         OpenApi.Description,
-        "Replays the stored instances of a machine, or of all machines, that have not ended, with the server's current definitions. Nothing " +
-          "is changed.",
+        "Replays the stored instances of a machine, or of all machines, with the server's current definitions, in worker processes: those " +
+          "that have not ended and, with `ended`, those that have. Nothing is changed.",
       ),
     HttpApiEndpoint.get("layout", "/api/v1/machines/:machine/diagram/layout", {
       params,

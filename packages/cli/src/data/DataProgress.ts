@@ -1,6 +1,6 @@
 /** Shared by copy, backup and restore: shows their progress, and checks whether the instances of the result open. */
 import type { DataProgress } from "@detent/workspace/operations/data"
-import * as machines from "@detent/workspace/operations/machines"
+import * as oracle from "@detent/workspace/operations/oracle"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
@@ -32,10 +32,10 @@ const stepOf = ({ stage, part, rows, total }: DataProgress): Step => ({
 /** Opens every instance that has not ended, as a working process would. */
 export const openedInstances = (place: Place) =>
   Effect.gen(function* () {
-    const checks = yield* Effect.provide(machines.check(undefined), observed(place))
+    const checks = yield* Effect.provide(oracle.check({ findings: oracle.mostFindings }), observed(place))
     return {
       checked: checks.reduce((sum, one) => sum + one.checked, 0),
-      failing: checks.flatMap(({ machine, failing: found }) => found.map((one) => ({ machine, ...one }))),
+      failing: checks.flatMap(({ machine, findings }) => findings.map((one) => ({ machine, ...oracle.failingOf(one) }))),
       unchecked: checks.filter((one) => one.unchecked > 0),
     }
   })

@@ -7,5 +7,7 @@ export const ExitCode = Object.freeze({
   notAllowed: 4,
   /** A batch has ended, but some of its items failed. */
   inPart: 5,
+  /** Stored instances would differ under other code. */
+  differs: 6,
   interrupted: 130,
 })

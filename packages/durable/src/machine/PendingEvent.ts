@@ -101,7 +101,7 @@ type TimersByName = ReadonlyMap<string, InstanceTimer>
 /** The timers of an instance after an event. */
 export const timersAfter = (
   before: TimersByName,
-  pending: Pick<PendingEvent, "decision" | "envelope" | "node" | "at" | "sequence">,
+  pending: Pick<PendingEvent, "decision" | "node" | "at" | "sequence"> & { readonly envelope: Pick<Envelope, "timer"> },
 ): TimersByName => {
   const { decision, envelope, node, at, sequence } = pending
   const changes = decision._tag !== "Stay" || envelope.timer !== undefined || decision.timers.length > 0 || decision.delays.length > 0

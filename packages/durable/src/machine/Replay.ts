@@ -203,6 +203,9 @@ export const forkedOrigin = (origin: string, fork: ForkOrigin): string =>
 export const forkOriginOf = (origin: string | undefined): ForkOrigin | undefined =>
   origin?.includes(`"f":{`) === true ? (JSON.parse(origin) as StoredOrigin).f : undefined
 
+/** The first state of an instance. */
+export const readOrigin = (codec: Codec, origin: string): Tagged => decodeOrigin(codec, origin).state
+
 const beforeFirst = { sequence: 0, tag: "(start)", dedupeId: undefined }
 
 const decodeOrigin = (codec: Codec, origin: string) => {

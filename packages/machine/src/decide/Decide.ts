@@ -44,6 +44,15 @@ export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: num
 export const replay = (compiled: Compiled, state: Tagged, event: Tagged, at: number, recorded: RecordedAnswers): Decision<Tagged, Tagged> =>
   step(compiled, state, event, at, skipHooks, recorded)
 
+/** Decides again as `decide` does, with its hooks and timers, but guards give their recorded answers. */
+export const redecide = (
+  compiled: Compiled,
+  state: Tagged,
+  event: Tagged,
+  at: number,
+  recorded: RecordedAnswers,
+): Decision<Tagged, Tagged> => step(compiled, state, event, at, runHooks, recorded)
+
 /** The hooks and timers of a decision. A replay skips them. */
 interface Hooks {
   /** Leaves a state and the groups around it from inside out, except for the `kept` outermost. */

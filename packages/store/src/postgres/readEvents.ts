@@ -1,6 +1,7 @@
 /** Reads events by their primary key: instance and sequence. */
 import type { Dialect } from "../sql/Dialect.ts"
 import type { EventReading } from "../sql/EventReading.ts"
+import type { BulkReading } from "../sql/SqlJournalReader.ts"
 import { livesOf, surrogateOfLife } from "../sql/keys.ts"
 import type { Row } from "../sql/Row.ts"
 
@@ -24,3 +25,11 @@ export const readEvents = (dialect: Dialect): EventReading => {
       order by e.instance, e.sequence`,
   }
 }
+
+/** The server refuses every write of such a transaction, also of functions that a query calls. */
+export const readJournals = ({ sql, events }: Dialect): BulkReading => ({
+  begin: sql`set transaction isolation level repeatable read read only`,
+  journals: (instances) => sql<Row>`
+    select instance, sequence, at, tag, body, coalesce(dedupe_id, delivery) as dedupe_id from ${events}
+    where instance = any (cast(${`{${instances.join(",")}}`} as bigint[])) order by instance, sequence`,
+})

@@ -211,7 +211,7 @@ const statusOrHeld = (row: Row): InstanceStatus => {
 
 const isNotEmpty = (rows: ReadonlyArray<unknown>): boolean => rows.length > 0
 
-const openedColumns = ({ sql, timersOfInstance }: Dialect): Fragment => sql`
+export const openedColumns = ({ sql, timersOfInstance }: Dialect): Fragment => sql`
   ${sql.literal(recordColumns)}, i.origin,
   s.sequence as snapshot_sequence, s.at as snapshot_at, s.version as snapshot_version, s.body as snapshot_body,
   ${timersOfInstance} as timers`
@@ -439,7 +439,7 @@ const ownerRows = (dialect: Dialect, machine: string) => {
 }
 
 /** A loose index scan over the unique index of machine and id: each step finds the next greater name. */
-const machineRows = ({ sql, instances }: Dialect) => sql<Row>`
+export const machineRows = ({ sql, instances }: Dialect) => sql<Row>`
   with recursive found (machine) as (
     select min(i.machine) from ${instances} i
     union all

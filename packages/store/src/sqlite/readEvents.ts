@@ -5,10 +5,12 @@
  * The statements name the index instead of relying on statistics: those of a nearly empty file make SQLite read the whole table when it has
  * grown.
  */
+import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { Dialect } from "../sql/Dialect.ts"
 import type { EventReading } from "../sql/EventReading.ts"
+import type { BulkReading } from "../sql/SqlJournalReader.ts"
 import { livesOf, surrogateOfLife } from "../sql/keys.ts"
 import type { Row } from "../sql/Row.ts"
 
@@ -39,3 +41,14 @@ export const readEvents = (dialect: Dialect): EventReading => {
       order by e.instance, e.sequence`,
   }
 }
+
+/** A transaction of a file that was opened to read only cannot write, so nothing need be said when it begins. */
+export const readJournals = ({ sql }: Dialect): BulkReading => ({
+  begin: Effect.void,
+  journals: (instances) => sql<Row>`
+    select e.instance, e.sequence, e.at, e.tag, e.body, e.dedupe_id
+    from json_each(${JSON.stringify(instances)}) k
+    cross join detent_blocks b on b.instance = k.value
+    cross join detent_events e indexed by detent_events_sequence on e.block = b.block and e.instance = b.instance
+    order by k.key, b.block, e.sequence`,
+})

@@ -1,11 +1,9 @@
-/** Operations on machines: list, show, draw, check against stored instances. */
+/** Operations on machines: list, show, draw. */
 
 import { Phase } from "@detent/api/Phase"
-import { Engine, Journal, type KnownMachine } from "@detent/durable"
+import { Journal } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import { type MachineEntry, Machines } from "../Machines.ts"
-import { optional } from "../optional.ts"
-import { Workspace } from "../Workspace.ts"
 import { BulkSend } from "./bulk.ts"
 import { jsonSchemaOf } from "./executions.ts"
 import { findEntry, findMachine, workflowPrefix } from "./find.ts"
@@ -91,53 +89,6 @@ export const layout = (name: string, direction: "down" | "right" = "down") =>
     return { fingerprint: drawings.fingerprint(machine), ...places }
   })
 
-/**
- * Replays stored instances of a machine, or of all machines, with the current definition, without changing any. "All" are the machines
- * of the configuration, built-in machines with instances, and machines with instances but no definition here.
- */
-export const check = (name: string | undefined) =>
-  Effect.gen(function* () {
-    if (name !== undefined) return yield* Effect.forEach(machinesOf([yield* findEntry(name)]), checkOne)
-    const stored = yield* Effect.flatMap(Journal, (journal) => journal.machines)
-    const configured = (yield* Workspace).config?.machines.map((machine) => machine.name) ?? []
-    const known = machinesOf(yield* Effect.flatMap(Machines, (machines) => machines.list))
-    const names = known.map((machine) => machine.name)
-    const unregistered = stored.filter((machine) => !machine.startsWith(workflowPrefix) && !names.includes(machine))
-    const checked = yield* Effect.forEach(
-      known.filter((machine) => configured.includes(machine.name) || stored.includes(machine.name)),
-      checkOne,
-    )
-    return [...checked, ...(yield* Effect.forEach(unregistered, countUnchecked))]
-  })
-
-const machinesOf = (entries: ReadonlyArray<MachineEntry>): ReadonlyArray<KnownMachine> =>
-  entries.flatMap((entry) => (entry._tag === "Machine" ? [entry.machine] : []))
-
-const countAll = (machine: string) =>
-  Effect.map(
-    Effect.flatMap(Journal, (journal) => journal.count(machine)),
-    (counts) => [...counts.values()].reduce((sum, count) => sum + count, 0),
-  )
-
-export interface MachineReport {
-  readonly machine: string
-  /** Whether its definition is registered, so that it can be checked. */
-  readonly registered: boolean
-  readonly checked: number
-  /** Instances that have ended. They are not opened again. */
-  readonly ended: number
-  /** Instances that have not ended and could not be checked, because there is no definition. */
-  readonly unchecked: number
-  readonly failing: ReadonlyArray<{ readonly id: string; readonly sequence: number; readonly problem: string }>
-}
-
-const countUnchecked = (machine: string) =>
-  Effect.gen(function* () {
-    const unchecked = (yield* countWith(machine, "running")) + (yield* countWith(machine, "held"))
-    const ended = Math.max(0, (yield* countAll(machine)) - unchecked)
-    return { machine, registered: false, checked: 0, ended, unchecked, failing: [] } satisfies MachineReport
-  })
-
 const countWith = (machine: string, status: "running" | "held", most = Number.POSITIVE_INFINITY) =>
   Effect.gen(function* () {
     const journal = yield* Journal
@@ -150,12 +101,3 @@ const countWith = (machine: string, status: "running" | "held", most = Number.PO
   })
 
 const countPage = 1000
-
-const checkOne = (machine: KnownMachine) =>
-  Effect.gen(function* () {
-    const upcasters = (yield* Workspace).config?.upcasters?.[machine.name]
-    const { checked, failing } = yield* Effect.flatMap(Engine, (engine) => engine.check(machine, optional({ upcasters })))
-    // An instance may end between the check and the count.
-    const ended = Math.max(0, (yield* countAll(machine.name)) - checked)
-    return { machine: machine.name, registered: true, checked, ended, unchecked: 0, failing } satisfies MachineReport
-  })

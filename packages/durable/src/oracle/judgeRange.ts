@@ -1,0 +1,95 @@
+/** Judges the journals of a range of instances, page by page. Reads only. */
+import type { PersistenceFailed } from "@detent/machine"
+import type { EventRecord } from "@detent/store"
+import type { IdRange, JournalPage, JournalReaderService, JournalSelection, ReadJournal } from "@detent/store/internal"
+import * as Effect from "effect/Effect"
+import { type Findings, FindingsOf } from "./Findings.ts"
+import { InstanceOracle, type Question } from "./InstanceOracle.ts"
+import type { Judgement } from "./Verdict.ts"
+
+/** Takes the events of one journal in their order, and then gives its judgement. */
+export interface Judge {
+  readonly event: (record: EventRecord) => void
+  readonly end: Effect.Effect<Judgement>
+}
+
+/** Begins to judge a journal. */
+export type BeginJudging = (journal: ReadJournal) => Judge
+
+/** Judges instances of a machine. */
+export const judgeInstances =
+  (question: Question): BeginJudging =>
+  (journal) => {
+    const oracle = new InstanceOracle(question, journal)
+    return { event: (record) => oracle.event(record), end: Effect.sync(() => withoutStacks(() => oracle.end())) }
+  }
+
+export interface RangeOptions {
+  /** How many of the instances that differ or are held are kept one by one. */
+  readonly findings: number
+  /** Called after each page, with the number of instances that were judged since the last call. */
+  readonly progress?: (judged: number) => Effect.Effect<void>
+}
+
+/** Instances of a page. One page is in memory at a time. */
+const pageSize = 500
+
+/** Events of a long journal that are read together. */
+const eventPage = 2000
+
+export const judgeRange = (
+  reader: JournalReaderService,
+  begin: BeginJudging,
+  selection: JournalSelection,
+  range: IdRange,
+  { findings, progress }: RangeOptions,
+): Effect.Effect<Findings, PersistenceFailed> =>
+  Effect.gen(function* () {
+    const found = new FindingsOf(selection.machine, findings)
+    for (let rest: IdRange | undefined = range; rest !== undefined; ) {
+      const { journals, next }: JournalPage = yield* reader.page(selection, rest, pageSize)
+      for (const journal of journals) {
+        const judge = withoutStacks(() => {
+          const begun = begin(journal)
+          for (const event of journal.events ?? none) begun.event(event)
+          return begun
+        })
+        if (journal.events === undefined) yield* readLong(reader, journal, judge)
+        const { id, status } = journal.record
+        found.add(id, status === "final" || status === "stopped", yield* judge.end)
+      }
+      if (journals.length > 0 && progress !== undefined) yield* progress(journals.length)
+      // An interrupt, and other work of the process, come between pages.
+      yield* Effect.yieldNow
+      rest = next === undefined ? undefined : { ...range, after: next }
+    }
+    return found.result
+  })
+
+const none: ReadonlyArray<never> = []
+
+/** A refused decision is an error, and most decisions on events that have not come are refused: their stacks took half of the time. */
+const withoutStacks = <A>(run: () => A): A => {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  try {
+    return run()
+  } finally {
+    Error.stackTraceLimit = limit
+  }
+}
+
+const readLong = (reader: JournalReaderService, { record, start }: ReadJournal, judge: Judge): Effect.Effect<void, PersistenceFailed> =>
+  Effect.gen(function* () {
+    for (let after = start; after < record.sequence; ) {
+      const events: ReadonlyArray<EventRecord> = yield* reader.events(record, after, Math.min(eventPage, record.sequence - after))
+      withoutStacks(() => {
+        for (const event of events) judge.event(event)
+      })
+      const last = events.at(-1)
+      // A journal with a gap is judged as it is: the judge says which event is missing.
+      if (last === undefined) return
+      after = last.sequence
+      yield* Effect.yieldNow
+    }
+  })
