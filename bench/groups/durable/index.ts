@@ -2,6 +2,7 @@ import type { Group } from "../../measure/Group.ts"
 import { commands } from "./commands.ts"
 import { events } from "./events.ts"
 import { memory } from "./memory.ts"
+import { oracle } from "./oracle.ts"
 import { promise } from "./promise.ts"
 import { recovery } from "./recovery.ts"
 import { replay } from "./replay.ts"
@@ -11,7 +12,7 @@ import { transitions } from "./transitions.ts"
 import { workflow } from "./workflow.ts"
 
 const group: Group = {
-  parts: { transitions, single, promise, timers, recovery, replay, memory, commands, events, workflow },
+  parts: { transitions, single, promise, timers, recovery, replay, memory, commands, events, workflow, oracle },
   goals: [
     { key: "transitions.pg.vsDbos", atLeast: 12, about: "transitions on PostgreSQL, 50 instances, against DBOS's steps" },
     { key: "transitions.pg.vsRawAppend", atLeast: 1.3, about: "the same, against raw appends of event and state on 32 connections" },
@@ -52,6 +53,9 @@ const group: Group = {
     },
     { key: "workflow.pg.vsDbos", atLeast: 8, about: "the same, against DBOS with 10 steps" },
     { key: "workflow.sqlite.vsEffect", atLeast: 10, about: "the same on SQLite FULL, against Effect's engine" },
+    { key: "oracle.instancesPerSecond", atLeast: 8334, about: "stored instances judged by other code, a second: 1,000,000 in two minutes" },
+    { key: "oracle.mutantsFound", atLeast: 0.99, about: "harmful mutants of five machines that the oracle finds" },
+    { key: "oracle.falseAlarms", atMost: 0, about: "changes of words alone that it reports" },
     { key: "workflow.sleepingBytes", atMost: 300, about: "heap of a workflow that sleeps on a durable clock, bytes" },
   ],
 }

@@ -39,11 +39,11 @@ describe("instances of a machine that is not in the configuration", () => {
     const { detent, configure } = await packs("p-1", "p-2")
     const fine = await detent("machine", "check")
     assert.strictEqual(fine.code, 0, fine.err)
-    assert.match(fine.out, /^MACHINE +CHECKED +ENDED \(SKIPPED\) +FAILING +FIRST PROBLEM\npack +2 +0 +0 *\n$/)
+    assert.match(fine.out, /^MACHINE +CHECKED +SAME +DIFFERS +HELD +FIRST REASON\npack +2 +2 +0 +0 *\n$/)
     await configure(packConfig("Schema.Int", "[]"))
     const checked = await detent("machine", "check")
     assert.strictEqual(checked.code, 1)
-    assert.match(checked.out, /^pack +0 +0 +0 +not in detent\.config\.ts: 2 not checked$/m)
+    assert.match(checked.out, /^pack +0 +0 +0 +0 +not in detent\.config\.ts: 2 not checked$/m)
     assert.include(
       checked.err,
       "2 of pack were not checked: add it to machines in detent.config.ts, or accept that with --allow-unregistered",

@@ -133,7 +133,10 @@ export const layerSql = ({
   ).pipe(Layer.provide(layerListener), Layer.provideMerge(Layer.fresh(Layer.sync(LoopHealth, LoopHealth.make))))
 
 /** Reads the journals of a database whose tables exist, in transactions that the server lets read only. */
-export const layerReader = ({ url, schema = "detent" }: Omit<PostgresOptions, "maxConnections">): Layer.Layer<JournalReader, StoreOpenError> =>
+export const layerReader = ({
+  url,
+  schema = "detent",
+}: Omit<PostgresOptions, "maxConnections">): Layer.Layer<JournalReader, StoreOpenError> =>
   Layer.effect(
     JournalReader,
     Effect.gen(function* () {

@@ -17,6 +17,11 @@ export const session: Read<T.Session> = read(["session"])
 export const ready: Read<T.Readiness> = { path: "/health/ready" }
 export const machines: Read<{ readonly machines: ReadonlyArray<T.MachineListing> }> = read(["machines"])
 export const layout = (name: string): Read<T.DiagramLayout> => read(["machines", name, "diagram", "layout"])
+/** What the definitions of the server make of the stored instances of a machine. */
+export const machineCheck = (
+  machine: string,
+  query: { readonly ended?: boolean; readonly since?: number; readonly whatIf?: boolean },
+): Read<{ readonly reports: ReadonlyArray<T.MachineReport> }> => read(["machine-check"], { machine, ...query })
 export const machine = (name: string): Read<T.MachineDetails> => read(["machines", name])
 
 export const instances = (filter: InstanceFilter, after?: string | number, limit = 100): Read<List<"instances", T.InstanceListing>> =>

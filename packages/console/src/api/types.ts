@@ -15,6 +15,7 @@ import type {
 
 export type MachineListing = typeof MachineApi.MachineListing.Encoded
 export type MachineDetails = typeof MachineApi.MachineDetails.Encoded
+export type MachineReport = typeof MachineApi.MachineReport.Encoded
 export type InstanceListing = typeof InstanceApi.InstanceListing.Encoded
 export type InstanceView = typeof InstanceApi.InstanceView.Encoded
 export type HistoryEntry = typeof InstanceApi.HistoryEntry.Encoded

@@ -16,6 +16,7 @@ import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
 import { emptyValue, type JsonSchema, SchemaForm } from "../parts/SchemaForm.tsx"
 import { useToast } from "../parts/Toasts.tsx"
 import { useOneAtATime } from "../parts/useOneAtATime.ts"
+import { CheckPanel } from "./CheckPanel.tsx"
 
 export const MachinePage = ({ names: [name = ""] }: { readonly names: ReadonlyArray<string> }) => {
   const details = useRead(reads.machine(name))
@@ -70,6 +71,7 @@ export const MachinePage = ({ names: [name = ""] }: { readonly names: ReadonlyAr
               <Schemas title="Events and their fields" names={machine.events} schemas={machine.eventSchemas} />
               <Schemas title="States and their fields" names={machine.states} schemas={machine.stateSchemas} />
             </div>
+            <CheckPanel machine={name} />
             {starting ? <StartForm machine={machine} onClose={() => setStarting(false)} /> : null}
           </div>
         )}

@@ -22,7 +22,8 @@ const isTaken = (decision: AnyDecision): decision is Taken<Tagged, Tagged> =>
 
 /** What two decisions on the same event differ in. Both began in the same state. */
 export const decisionChanges = (before: Side, old: AnyDecision, after: Side, now: AnyDecision): ReadonlyArray<Change> => {
-  if (!isTaken(old)) return isTaken(now) || old._tag !== now._tag ? [{ path: "outcome", before: outcomeText(old), after: outcomeText(now) }] : none
+  if (!isTaken(old))
+    return isTaken(now) || old._tag !== now._tag ? [{ path: "outcome", before: outcomeText(old), after: outcomeText(now) }] : none
   if (!isTaken(now)) return [{ path: "outcome", before: outcomeText(old), after: outcomeText(now) }]
   const changes: Array<Change> = []
   if (old._tag !== now._tag) changes.push({ path: "outcome", before: outcomeText(old), after: outcomeText(now) })
@@ -35,7 +36,8 @@ export const decisionChanges = (before: Side, old: AnyDecision, after: Side, now
       before: before.compiled.nodes.get(old.state._tag)?.final === true,
       after: after.compiled.nodes.get(now.state._tag)?.final === true,
     })
-  if (!isEqual(tagsOf(old.through), tagsOf(now.through))) changes.push({ path: "through", before: tagsOf(old.through), after: tagsOf(now.through) })
+  if (!isEqual(tagsOf(old.through), tagsOf(now.through)))
+    changes.push({ path: "through", before: tagsOf(old.through), after: tagsOf(now.through) })
   if (!isEqual(old.answer, now.answer)) changes.push({ path: "answer", ...shownAnswer(before, old), ...shownAnswer(after, now, "after") })
   if ((old.kept ?? 0) !== (now.kept ?? 0)) changes.push({ path: "groups kept", before: old.kept ?? 0, after: now.kept ?? 0 })
   return [...changes, ...requestedChanges(before, old, after, now)]
@@ -122,7 +124,10 @@ const upcastJson = (before: Side, old: Tagged, after: Side): Readonly<Record<str
   const stored = jsonOf(before, old)
   if (before.codec.version > after.codec.version) return stored
   try {
-    const read = after.codec.stateOf(upcast(after.upcasters, "state", stored, before.codec.version, after.codec.version), after.codec.version)
+    const read = after.codec.stateOf(
+      upcast(after.upcasters, "state", stored, before.codec.version, after.codec.version),
+      after.codec.version,
+    )
     return jsonOf(after, read)
   } catch {
     // It is compared as it was stored: whether it can be read is said where the instance opens.
@@ -149,7 +154,8 @@ const requestedChanges = (before: Side, old: Requested, after: Side, now: Reques
       changes.push({ path: `raised events.${index}`, ...(was && { before: was._tag }), ...(is && { after: is._tag }) })
     }
   }
-  if (old.timers.length > 0 || now.timers.length > 0) changes.push(...namedChanges("timers", millisByName(old.timers), millisByName(now.timers)))
+  if (old.timers.length > 0 || now.timers.length > 0)
+    changes.push(...namedChanges("timers", millisByName(old.timers), millisByName(now.timers)))
   if (old.delays.length > 0 || now.delays.length > 0) changes.push(...namedChanges("delayed events", delaysByName(old), delaysByName(now)))
   return changes
 }
@@ -175,12 +181,7 @@ const shownDelay = (value: unknown): unknown => {
   return `${event._tag} in ${delay}`
 }
 
-const effectChanges = (
-  before: Side,
-  old: ReadonlyArray<Request>,
-  after: Side,
-  now: ReadonlyArray<Request>,
-): ReadonlyArray<Change> => {
+const effectChanges = (before: Side, old: ReadonlyArray<Request>, after: Side, now: ReadonlyArray<Request>): ReadonlyArray<Change> => {
   const changes: Array<Change> = []
   for (let index = 0; index < Math.max(old.length, now.length); index++) {
     const [was, is] = [old[index], now[index]]

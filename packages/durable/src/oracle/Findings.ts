@@ -137,7 +137,12 @@ const reasonOf = (verdict: Exclude<Verdict, { readonly _tag: "Same" }>, id: stri
   const { decision, opens } = verdict
   if (decision === undefined) return { verdict: "differs", summary: `opens otherwise: ${summaryOf(opens ?? [])}` }
   const { event, from, changes, isProbe } = decision
-  return { verdict: "differs", event: isProbe === true ? `${event}, if it came` : event, from, summary: summaryOf(changes).replaceAll(id, "ID").slice(0, 300) }
+  return {
+    verdict: "differs",
+    event: isProbe === true ? `${event}, if it came` : event,
+    from,
+    summary: summaryOf(changes).replaceAll(id, "ID").slice(0, 300),
+  }
 }
 
 /** Names of states and outcomes are few, and are shown; other values are not. */

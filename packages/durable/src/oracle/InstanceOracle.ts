@@ -316,7 +316,10 @@ export class InstanceOracle {
     if (this.#again === undefined) return { verdict }
     const from = endText(record.tag, record.status)
     // What cannot be decided again stands as it was.
-    return { verdict, flow: { from, to: this.#isApart ? this.#again.end() : this.#again.isAsStored(record.tag) ? from : this.#again.end() } }
+    return {
+      verdict,
+      flow: { from, to: this.#isApart ? this.#again.end() : this.#again.isAsStored(record.tag) ? from : this.#again.end() },
+    }
   }
 
   #verdict(): Verdict {
@@ -355,7 +358,11 @@ export const endText = (tag: string, status: string): string => {
 
 /** Differences after which the events of the journal no longer tell what would have happened. */
 const isOfCourse = (path: string): boolean =>
-  path.startsWith("state") || path === "outcome" || path.startsWith("raised events") || path.startsWith("timers") || path.startsWith("delayed")
+  path.startsWith("state") ||
+  path === "outcome" ||
+  path.startsWith("raised events") ||
+  path.startsWith("timers") ||
+  path.startsWith("delayed")
 
 const isTaken = (decision: AnyDecision): decision is AnyTaken =>
   decision._tag === "Goto" || decision._tag === "Stay" || decision._tag === "Stop"

@@ -63,7 +63,17 @@ export class PastAgain {
     const node = this.#after.compiled.nodes.get(state._tag)
     this.#owed = selfSentAfter(this.#owed, record, sends)
     const timers = moved && node !== undefined ? timersOnEnter(node, state, record.at, kept, before) : []
-    const decision = { _tag: outcome, from: before, state, event: body.event, timers, delays: [], sends, kept, reason: settled.reason ?? "" }
+    const decision = {
+      _tag: outcome,
+      from: before,
+      state,
+      event: body.event,
+      timers,
+      delays: [],
+      sends,
+      kept,
+      reason: settled.reason ?? "",
+    }
     this.#take(decision as unknown as AnyTaken, record.at, firedBy({ settled, ...body }))
     if (delays === undefined || this.#end !== "running") return
     const waiting = delayedAfter([], { delays }, record.sequence)

@@ -23,7 +23,7 @@ interface Sample {
 }
 
 /** Journals whose every state is probed, per range. Of the others, only the state in which a running instance stands. */
-const probedJournals = 1000
+const probedJournals = 200
 
 interface Samples {
   readonly kept: Array<Sample>
@@ -121,6 +121,8 @@ const changesOf = (
   newEvent: Tagged,
   at: number,
 ): ReadonlyArray<Change> => {
+  // Most events do not fit most states: then no error is made of it.
+  if (!takes(before, old, oldEvent) && !takes(after, now, newEvent)) return none
   const was = decide(before.compiled, old, oldEvent, at)
   const is = decided(after, now, newEvent, at)
   if (isSameRefusal(was, is)) return none
@@ -129,6 +131,12 @@ const changesOf = (
   // What the old code itself decides otherwise a second time is no measure.
   const again = decide(before.compiled, old, oldEvent, at)
   return again._tag === was._tag && isEqual(stateOf(again), stateOf(was)) ? changes : none
+}
+
+/** Whether a state declares anything for an event. */
+const takes = ({ compiled }: Side, state: Tagged, event: Tagged): boolean => {
+  const node = compiled.nodes.get(state._tag)
+  return event._tag === "@timeout" || node === undefined || node.on.has(event._tag) || node.postponed.has(event._tag)
 }
 
 const decided = ({ compiled, codec }: Side, state: Tagged, event: Tagged, at: number): Decision<Tagged, Tagged> => {

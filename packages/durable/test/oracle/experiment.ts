@@ -42,12 +42,10 @@ export const scriptsOf = ({ start, next }: Specimen, count: number, seed = 1): R
   })
 
 const play = (machine: Specimen["machine"], { start, steps }: Script) =>
-  simulate(
-    machine as never,
-    start as never,
-    steps.map((step) => (typeof step === "number" ? advance(step) : step)) as never,
-    { at: startedAt, limit: 2000 },
-  )
+  simulate(machine as never, start as never, steps.map((step) => (typeof step === "number" ? advance(step) : step)) as never, {
+    at: startedAt,
+    limit: 2000,
+  })
 
 export const lifeOf = (machine: Specimen["machine"], script: Script): Life => {
   const compiled = compiledOf(machine)

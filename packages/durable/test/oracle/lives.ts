@@ -63,7 +63,12 @@ export const commitOf = (compiled: Compiled, id: string, life: Life): Commit => 
       owner: undefined,
       owes: false,
     },
-    origin: encodeOrigin(codec, compiled.declarations.version, { state: life.first, through: [], sends: life.raised, delays: [] }, life.startedAt),
+    origin: encodeOrigin(
+      codec,
+      compiled.declarations.version,
+      { state: life.first, through: [], sends: life.raised, delays: [] },
+      life.startedAt,
+    ),
     events,
     snapshot: undefined,
     clearTimers: [],

@@ -3,12 +3,24 @@
  * scripts are sent to the machine and to each mutant alike.
  */
 import { Event, history, Machine, reply, Slot, State, stay, stop } from "@detent/machine"
-import type { Tagged } from "@detent/machine/internal"
+import { compiledOf, type Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-const kit = { Event, history, Machine, reply, Slot, State, stay, stop, Schema }
+/** What a machine imports. */
+export interface Kit {
+  readonly Event: typeof Event
+  readonly history: typeof history
+  readonly Machine: typeof Machine
+  readonly reply: typeof reply
+  readonly Slot: typeof Slot
+  readonly State: typeof State
+  readonly stay: typeof stay
+  readonly stop: typeof stop
+  readonly Schema: typeof Schema
+}
 
-export type Kit = typeof kit
+const kit: Kit = { Event, history, Machine, reply, Slot, State, stay, stop, Schema }
 
 /** Made from the text of a function, so nothing is known of its states. */
 export interface Specimen {
@@ -20,6 +32,13 @@ export interface Specimen {
 }
 
 export const make = (text: string): Specimen => new Function(`return ${text}`)()(kit) as Specimen
+
+/** The machine with handlers that do nothing, as an engine takes it. */
+export const built = ({ machine }: Specimen) => {
+  const slots = Object.keys(compiledOf(machine).declarations.effectSlots)
+  const definition = machine as unknown as { readonly build: (handlers: object) => Machine.Definition<unknown, unknown, never, never> }
+  return definition.build(Object.fromEntries(slots.map((slot) => [slot, () => Effect.void])))
+}
 
 /** An order with thresholds, effects and a deadline. */
 const order = ({ Event, Machine, Slot, State, Schema }: Kit) => {
@@ -110,9 +129,7 @@ const approval = ({ Event, Machine, Slot, State, stay, Schema }: Kit) => {
   const machine = Machine.make({ name: "approval", state: S, event: E, effects, initial: S.Draft })
     .on(S.Draft, E.Change, S.Draft, ({ state, event }) => S.Draft({ amount: state.amount + event.by, reminders: state.reminders }))
     .on(S.Draft, E.Submit, [S.WithManager, S.WithDirector], ({ state }) =>
-      state.amount < 1000
-        ? S.WithManager({ amount: state.amount, reminders: 0 })
-        : S.WithDirector({ amount: state.amount, reminders: 0 }),
+      state.amount < 1000 ? S.WithManager({ amount: state.amount, reminders: 0 }) : S.WithDirector({ amount: state.amount, reminders: 0 }),
     )
     .on(S.WithManager, E.Ask, S.WithManager, ({ state }) => S.WithManager({ amount: state.amount, reminders: state.reminders + 1 }))
     .on(
@@ -139,8 +156,11 @@ const approval = ({ Event, Machine, Slot, State, stay, Schema }: Kit) => {
     .timeout(S.WithManager, "7 days", S.WithDirector, ({ state }) => S.WithDirector({ amount: state.amount, reminders: state.reminders }), {
       name: "escalation",
     })
-    .timeout(S.WithDirector, ({ amount }) => (amount > 2000 ? "10 days" : "5 days"), S.Expired, ({ state }) =>
-      S.Expired({ reminders: state.reminders }),
+    .timeout(
+      S.WithDirector,
+      ({ amount }) => (amount > 2000 ? "10 days" : "5 days"),
+      S.Expired,
+      ({ state }) => S.Expired({ reminders: state.reminders }),
     )
     .on(S.WithDirector, E.Ask, stay)
     .final(S.Approved, S.Rejected, S.Expired)
@@ -160,14 +180,23 @@ const approval = ({ Event, Machine, Slot, State, stay, Schema }: Kit) => {
 const subscription = ({ Event, Machine, Slot, State, stop, Schema }: Kit) => {
   const of = { plan: Schema.Int, credit: Schema.Int, failures: Schema.Int }
   const S = State({ Trial: of, Active: of, PastDue: of, Ended: { credit: Schema.Int } })
-  const E = Event({ Begin: { plan: Schema.Int }, Renew: {}, TopUp: { by: Schema.Int }, Billed: { amount: Schema.Int }, Failed: {}, Leave: {} })
+  const E = Event({
+    Begin: { plan: Schema.Int },
+    Renew: {},
+    TopUp: { by: Schema.Int },
+    Billed: { amount: Schema.Int },
+    Failed: {},
+    Leave: {},
+  })
   const effects = Slot.Effects({ bill: { amount: Schema.Int }, warn: { failures: Schema.Int } })
   const machine = Machine.make({ name: "subscription", state: S, event: E, effects, initial: S.Trial })
     .on(S.Trial, E.Begin, S.Active, ({ state, event, after }) => {
       after("renewal", "30 days", E.Renew())
       return S.Active({ plan: event.plan, credit: state.credit, failures: 0 })
     })
-    .on(S.Active, E.TopUp, S.Active, ({ state, event }) => S.Active({ plan: state.plan, credit: state.credit + event.by, failures: state.failures }))
+    .on(S.Active, E.TopUp, S.Active, ({ state, event }) =>
+      S.Active({ plan: state.plan, credit: state.credit + event.by, failures: state.failures }),
+    )
     .on(
       S.Active,
       E.Renew,
@@ -241,7 +270,8 @@ const stock = ({ Event, Machine, Slot, State, reply, Schema }: Kit) => {
       [S.Open, S.Low],
       E.Reserve,
       S.Open,
-      ({ state, event }) => reply(state.count - state.reserved - event.by, S.Open({ count: state.count, reserved: state.reserved + event.by })),
+      ({ state, event }) =>
+        reply(state.count - state.reserved - event.by, S.Open({ count: state.count, reserved: state.reserved + event.by })),
       { guard: ({ state, event }) => state.count - state.reserved >= event.by, guardName: "is there" },
     )
     .on([S.Open, S.Low], E.Release, S.Open, ({ state, event }) =>
@@ -323,7 +353,12 @@ const ticket = ({ Event, Machine, Slot, State, history, Schema }: Kit) => {
     })
     .postpone(S.OnHold, E.Note)
     .timeout(S.Work, "3 days", S.OnHold, ({ state }) => S.OnHold({ priority: state.priority, notes: state.notes }), { name: "stale" })
-    .timeout(S.OnHold, ({ priority }) => (priority > 2 ? "1 day" : "4 days"), S.Dropped, ({ state }) => S.Dropped({ priority: state.priority }))
+    .timeout(
+      S.OnHold,
+      ({ priority }) => (priority > 2 ? "1 day" : "4 days"),
+      S.Dropped,
+      ({ state }) => S.Dropped({ priority: state.priority }),
+    )
     .enter(
       S.OnHold,
       ({ state, effects }) => {

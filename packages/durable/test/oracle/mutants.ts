@@ -63,7 +63,10 @@ const argumentsOf = (node: Syntax): ReadonlyArray<Syntax> => (Array.isArray(node
 const names = new Set(["guardName", "requests", "name", "fallThrough", "idle", "state", "event", "effects", "initial"])
 
 const isName = (parents: ReadonlyArray<Syntax>): boolean =>
-  parents.some((parent) => names.has(keyOf(parent) ?? "") && !parents.some((other) => other.type === "ArrowFunctionExpression" && other.start < parent.start))
+  parents.some(
+    (parent) =>
+      names.has(keyOf(parent) ?? "") && !parents.some((other) => other.type === "ArrowFunctionExpression" && other.start < parent.start),
+  )
 
 const isDecision = (parents: ReadonlyArray<Syntax>): boolean => parents.some(({ type }) => type === "ArrowFunctionExpression")
 
@@ -93,7 +96,8 @@ export const mutantsOf = (text: string): ReadonlyArray<Mutant> => {
   const { source, root } = parsed(text)
   const found: Array<Edit> = []
   const cut = (node: Syntax) => source.slice(node.start, node.end)
-  const replace = (about: string, node: Syntax, by: string) => found.push({ about, edits: [{ start: node.start, end: node.end, text: by }] })
+  const replace = (about: string, node: Syntax, by: string) =>
+    found.push({ about, edits: [{ start: node.start, end: node.end, text: by }] })
   const states = [...new Set([...source.matchAll(/S\.([A-Z]\w+)\(/g)].map(([, name]) => name as string))]
   visit(root, (node, parents) => {
     if (isName(parents) || names.has(keyOf(node) ?? "")) return
@@ -102,7 +106,13 @@ export const mutantsOf = (text: string): ReadonlyArray<Mutant> => {
       replace("guard negated", value, `(context) => !(${cut(value)})(context)`)
       replace("guard always true", value, "() => true")
       replace("guard always false", value, "() => false")
-    } else if (node.type === "Property" && isSyntax(value) && isDecision(parents) && keyOf(node) !== "guard" && parents.at(-1)?.type === "ObjectExpression") {
+    } else if (
+      node.type === "Property" &&
+      isSyntax(value) &&
+      isDecision(parents) &&
+      keyOf(node) !== "guard" &&
+      parents.at(-1)?.type === "ObjectExpression"
+    ) {
       const other = `((v) => (typeof v === "number" ? v + 1 : typeof v === "string" ? v + "!" : v))(${cut(value)})`
       replace(`field ${keyOf(node)} changed`, value, other)
     }
@@ -114,12 +124,19 @@ export const mutantsOf = (text: string): ReadonlyArray<Mutant> => {
     }
     if (node.type === "LogicalExpression") {
       const [left, right] = [node["left"], node["right"]]
-      if (isSyntax(left) && isSyntax(right)) replace("&& and || swapped", node, `(${cut(left)} ${node["operator"] === "&&" ? "||" : "&&"} ${cut(right)})`)
+      if (isSyntax(left) && isSyntax(right))
+        replace("&& and || swapped", node, `(${cut(left)} ${node["operator"] === "&&" ? "||" : "&&"} ${cut(right)})`)
     }
     if (node.type === "ConditionalExpression") {
       const [one, other] = [node["consequent"], node["alternate"]]
       if (isSyntax(one) && isSyntax(other)) {
-        found.push({ about: "branches swapped", edits: [{ start: one.start, end: one.end, text: cut(other) }, { start: other.start, end: other.end, text: cut(one) }] })
+        found.push({
+          about: "branches swapped",
+          edits: [
+            { start: one.start, end: one.end, text: cut(other) },
+            { start: other.start, end: other.end, text: cut(one) },
+          ],
+        })
       }
     }
     if (node.type === "Literal" && typeof node["value"] === "number") {
@@ -164,14 +181,19 @@ export const rewordingsOf = (text: string): ReadonlyArray<Mutant> => {
   const { source, root } = parsed(text)
   const found: Array<Edit> = []
   const cut = (node: Syntax) => source.slice(node.start, node.end)
-  const replace = (about: string, node: Syntax, by: string) => found.push({ about, edits: [{ start: node.start, end: node.end, text: by }] })
+  const replace = (about: string, node: Syntax, by: string) =>
+    found.push({ about, edits: [{ start: node.start, end: node.end, text: by }] })
   const mirrored: Readonly<Record<string, string>> = { ">": "<", ">=": "<=", "<": ">", "<=": ">=", "===": "===", "+": "+", "*": "*" }
   visit(root, (node, parents) => {
     if (isName(parents) || names.has(keyOf(node) ?? "")) return
     const value = node["value"]
     if (keyOf(node) === "guard" && isSyntax(value)) {
       replace("guard negated twice", value, `(context) => !!(${cut(value)})(context)`)
-      replace("guard by a function", value, `((holds) => (context) => holds({ ...context, state: context.state, event: context.event }))(${cut(value)})`)
+      replace(
+        "guard by a function",
+        value,
+        `((holds) => (context) => holds({ ...context, state: context.state, event: context.event }))(${cut(value)})`,
+      )
     } else if (node.type === "Property" && isSyntax(value) && isDecision(parents) && parents.at(-1)?.type === "ObjectExpression") {
       replace("field by a function", value, `((v) => v)(${cut(value)})`)
     }

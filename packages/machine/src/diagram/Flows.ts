@@ -114,7 +114,15 @@ const barsOf = (flows: ReadonlyArray<Flow>, side: "before" | "after", heightOf: 
   let y = top
   return names.map((name) => {
     const height = flows.filter((flow) => end(flow) === name).reduce((sum, { count }) => sum + heightOf(count), 0)
-    const bar = { side, name, count: counts.get(name) ?? 0, x: side === "before" ? labelWidth : width - labelWidth - barWidth, y, width: barWidth, height }
+    const bar = {
+      side,
+      name,
+      count: counts.get(name) ?? 0,
+      x: side === "before" ? labelWidth : width - labelWidth - barWidth,
+      y,
+      width: barWidth,
+      height,
+    }
     y += Math.max(height + 10, gap)
     return bar
   })
@@ -146,7 +154,9 @@ export const svg = (flows: ReadonlyArray<Flow>, { title, theme = "light" }: Flow
     label({ x, y: 38 }, text, { ...font, fill: colours.faint, "text-anchor": anchor })
   return element("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, role: "img" }, [
     element("rect", { x: 0, y: 0, width, height, fill: colours.background }),
-    ...(title === undefined ? [] : [label({ x: width / 2, y: 20 }, title, { ...font, "font-weight": "bold", fill: colours.text, "text-anchor": "middle" })]),
+    ...(title === undefined
+      ? []
+      : [label({ x: width / 2, y: 20 }, title, { ...font, "font-weight": "bold", fill: colours.text, "text-anchor": "middle" })]),
     heading(labelWidth, "ended", "end"),
     heading(width - labelWidth, "would have ended", "start"),
     // Ends that stay are drawn first, so that those that change lie above them.
@@ -169,4 +179,3 @@ export const svg = (flows: ReadonlyArray<Flow>, { title, theme = "light" }: Flow
     }),
   ])
 }
-

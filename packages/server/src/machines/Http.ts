@@ -8,9 +8,9 @@ import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"
 import * as oracle from "@detent/workspace/operations/oracle"
 import * as Effect from "effect/Effect"
-import * as Semaphore from "effect/Semaphore"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
+import * as Semaphore from "effect/Semaphore"
 import { makeOperating } from "../serve/Operating.ts"
 import { drawingHeaders } from "../serve/ResponseHeaders.ts"
 
@@ -29,7 +29,9 @@ const checked = ({ machine, ended = false, since, until, whatIf = false }: Check
   const hasEnded = ended || since !== undefined || until !== undefined
   const request = { machine, whatIf, workers: 1, ...(hasEnded ? { ended: bounds } : {}) }
   return Effect.map(oracle.check(request), (reports) => ({
-    reports: reports.map((report) => (whatIf ? { ...report, picture: Flows.layout(report.flows) } : report)) as ReadonlyArray<MachineReport>,
+    reports: reports.map((report) =>
+      whatIf ? { ...report, picture: Flows.layout(report.flows) } : report,
+    ) as ReadonlyArray<MachineReport>,
   }))
 }
 

@@ -36,13 +36,19 @@ export const sqlJournalReader = (dialect: Dialect, reading: EventReading, bulk: 
         "divide",
         selection,
       )(
-        Effect.map(consistently(Effect.all([countRows(dialect, selection), boundaryRows(dialect, selection, size)])), ([[counted], bounds]) => {
-          const ids = bounds.map((row) => textOf(row, "id"))
-          return { count: wholeOf(counted ?? {}, "instances"), ranges: rangesBetween(ids) }
-        }),
+        Effect.map(
+          consistently(Effect.all([countRows(dialect, selection), boundaryRows(dialect, selection, size)])),
+          ([[counted], bounds]) => {
+            const ids = bounds.map((row) => textOf(row, "id"))
+            return { count: wholeOf(counted ?? {}, "instances"), ranges: rangesBetween(ids) }
+          },
+        ),
       ),
     page: (selection, range, limit) =>
-      persisting("page", selection)(
+      persisting(
+        "page",
+        selection,
+      )(
         consistently(
           Effect.gen(function* () {
             const rows = yield* pageRows(dialect, selection, range, limit)

@@ -10,9 +10,9 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { Dialect } from "../sql/Dialect.ts"
 import type { EventReading } from "../sql/EventReading.ts"
-import type { BulkReading } from "../sql/SqlJournalReader.ts"
 import { livesOf, surrogateOfLife } from "../sql/keys.ts"
 import type { Row } from "../sql/Row.ts"
+import type { BulkReading } from "../sql/SqlJournalReader.ts"
 
 export const within =
   (sql: SqlClient) =>

@@ -19,8 +19,8 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type Config, ConfigRefused, configFileIn, fileOf, loadConfig } from "../Config.ts"
 import { Machines } from "../Machines.ts"
-import { type JudgeInput, judgeTask, judgingBy, placeOf } from "../oracle/OracleTask.ts"
 import { optional } from "../optional.ts"
+import { type JudgeInput, judgeTask, judgingBy, placeOf } from "../oracle/OracleTask.ts"
 import { Workspace } from "../Workspace.ts"
 import { findEntry, workflowPrefix } from "./find.ts"
 
@@ -97,7 +97,12 @@ const judgeAll = (request: OracleRequest) =>
     })
     const total = divided.reduce((sum, { count, isKnown }) => sum + (isKnown ? count : 0), 0)
     const size = Math.max(1, Math.min(request.workers ?? availableParallelism(), 64))
-    const pool = yield* makeProcessPool({ entry: moduleBeside(import.meta.url, "../oracle/OracleWorker"), limit, size, keptBelow: limit.memory })
+    const pool = yield* makeProcessPool({
+      entry: moduleBeside(import.meta.url, "../oracle/OracleWorker"),
+      limit,
+      size,
+      keptBelow: limit.memory,
+    })
     let judged = 0
     const findings = Math.max(0, Math.min(request.findings ?? defaultFindings, mostFindings))
     return yield* Effect.forEach(divided, ({ machine, isKnown, before, after, count, ranges, selection, definition }) =>
@@ -147,7 +152,8 @@ const judgeInWorker = (pool: ProcessPool, input: JudgeInput, progress: (by: numb
     const pages = pool.stream(judgeTask, input, { done })
     yield* Effect.mapError(
       Stream.runForEach(pages, (judged) => progress(Number(judged))),
-      (error) => new OracleFailed({ machine: input.selection.machine, problem: error._tag === "TaskFailed" ? error.problem : error.message }),
+      (error) =>
+        new OracleFailed({ machine: input.selection.machine, problem: error._tag === "TaskFailed" ? error.problem : error.message }),
     )
     if (findings === undefined) return yield* new OracleFailed({ machine: input.selection.machine, problem: "its worker returned nothing" })
     return findings
@@ -160,7 +166,11 @@ const configAt = (place: string) =>
     const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
     const file = isFolder ? configFileIn(path) : path
     if (file !== undefined) return yield* loadConfig(file)
-    return yield* new ConfigRefused({ file: place, problem: "the folder has no detent.config.ts", nextStep: "name the folder of a project" })
+    return yield* new ConfigRefused({
+      file: place,
+      problem: "the folder has no detent.config.ts",
+      nextStep: "name the folder of a project",
+    })
   })
 
 interface Target {

@@ -62,11 +62,19 @@ export const judgingBy = (
 ): BeginJudging | undefined => {
   const side = machineIn(after, machine)
   if (side === undefined) return undefined
-  return judgeInstances({ before: before === undefined ? undefined : machineIn(before, machine), after: side, whatIf, probes: new Probes() })
+  return judgeInstances({
+    before: before === undefined ? undefined : machineIn(before, machine),
+    after: side,
+    whatIf,
+    probes: new Probes(),
+  })
 }
 
 /** Judges, and hands over the number of judged instances after each page. */
-export const judge = ({ database, before, after, selection, range, whatIf, findings }: JudgeInput, channel: TaskChannel): Promise<Findings> =>
+export const judge = (
+  { database, before, after, selection, range, whatIf, findings }: JudgeInput,
+  channel: TaskChannel,
+): Promise<Findings> =>
   Effect.runPromise(
     Effect.gen(function* () {
       const runtime = yield* readerAt(database)

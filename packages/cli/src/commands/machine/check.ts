@@ -26,7 +26,13 @@ export default command(
       "that the code does not have.",
     arguments: [{ ...machineArgument, optional: true }],
     options: [
-      { name: "against", kind: "text", value: "PATH", summary: "the folder of the new code, or its configuration file", complete: "folder" },
+      {
+        name: "against",
+        kind: "text",
+        value: "PATH",
+        summary: "the folder of the new code, or its configuration file",
+        complete: "folder",
+      },
       { name: "ended", kind: "flag", summary: "judge the instances that have ended too" },
       { name: "since", kind: "text", value: "TIME", summary: "of those, only the ones that ended since then: 30days, 2026-01-01" },
       { name: "until", kind: "text", value: "TIME", summary: "of those, only the ones that ended before" },
@@ -38,7 +44,10 @@ export default command(
     ],
     examples: [
       { line: "detent machine check order", says: "replays every stored order that has not ended" },
-      { line: "detent machine check --against ../new --ended --since 30days", says: "compares the decisions of a month with those of new code" },
+      {
+        line: "detent machine check --against ../new --ended --since 30days",
+        says: "compares the decisions of a month with those of new code",
+      },
       { line: "detent machine check order --against ../new --what-if --svg flows.svg", says: "how would all orders have ended under it?" },
     ],
   },
@@ -50,7 +59,10 @@ export default command(
       const isWhatIf = input["what-if"] === true
       if (svg !== undefined && !isWhatIf)
         return yield* new WrongUsage({ problem: "--svg draws flows, which only --what-if finds", nextStep: "add --what-if" })
-      const bounds = { ...(range.since === undefined ? {} : { since: range.since }), ...(range.until === undefined ? {} : { until: range.until }) }
+      const bounds = {
+        ...(range.since === undefined ? {} : { since: range.since }),
+        ...(range.until === undefined ? {} : { until: range.until }),
+      }
       const hasEnded = input.ended || isWhatIf || Object.keys(bounds).length > 0
       const request = { machine, against, whatIf: isWhatIf, findings, workers, ...(hasEnded ? { ended: bounds } : {}) }
       const reports = yield* withProgress((onProgress) => oracle.check({ ...request, onProgress }))
@@ -65,7 +77,7 @@ export default command(
           {
             title: "FIRST REASON",
             of: ({ registered, unchecked, reasons: [first] }) => {
-              if (!registered) return `not in the code: ${unchecked} not checked`
+              if (!registered) return `not in detent.config.ts: ${unchecked} not checked`
               if (first === undefined) return ""
               return `${first.example}: ${first.event === undefined ? "" : `${first.event} in ${first.from}: `}${first.summary}`
             },
@@ -75,16 +87,16 @@ export default command(
       )
       if (!output.isJson) yield* noteDetails(reports)
       if (svg !== undefined) {
-        const flows = reports.flatMap((report) => report.flows.map((flow) => (reports.length === 1 ? flow : prefixed(report.machine, flow))))
+        const flows = reports.flatMap((report) =>
+          report.flows.map((flow) => (reports.length === 1 ? flow : prefixed(report.machine, flow))),
+        )
         yield* writeText(svg, Flows.svg(flows, machine === undefined ? {} : { title: machine }))
         yield* output.note(`${svg} written`)
       }
       const held = reports.reduce((sum, report) => sum + report.held, 0)
       const differs = reports.reduce((sum, report) => sum + report.differs, 0)
       if (held > 0)
-        yield* output.note(
-          `${held} would not open: correct the definition or add upcasters, or \`detent instance repair\` them one by one`,
-        )
+        yield* output.note(`${held} would not open: correct the definition or add upcasters, or \`detent instance repair\` them one by one`)
       if (differs > 0) yield* output.note(`${differs} would differ: read the reasons with --json, and decide whether that is what you want`)
       const unchecked = input["allow-unregistered"] ? [] : reports.filter((report) => report.unchecked > 0)
       for (const { machine, unchecked: count } of unchecked)
@@ -96,7 +108,11 @@ export default command(
     }).pipe(Effect.provide(observed(input))),
 )
 
-const prefixed = (machine: string, flow: Flows.Flow): Flows.Flow => ({ ...flow, from: `${machine} ${flow.from}`, to: `${machine} ${flow.to}` })
+const prefixed = (machine: string, flow: Flows.Flow): Flows.Flow => ({
+  ...flow,
+  from: `${machine} ${flow.from}`,
+  to: `${machine} ${flow.to}`,
+})
 
 /** The reasons and flows of each machine, below the table. */
 const noteDetails = (reports: ReadonlyArray<oracle.MachineReport>) =>
@@ -105,7 +121,9 @@ const noteDetails = (reports: ReadonlyArray<oracle.MachineReport>) =>
     for (const { machine, reasons, flows } of reports) {
       for (const { verdict, count, event, from, summary, example } of reasons.slice(0, 20)) {
         const where = event === undefined ? "" : ` ${event} in ${from}:`
-        yield* output.note(`${machine}: ${count} ${verdict === "held" ? "would be held" : "differ"}:${where} ${summary}, such as ${example}`)
+        yield* output.note(
+          `${machine}: ${count} ${verdict === "held" ? "would be held" : "differ"}:${where} ${summary}, such as ${example}`,
+        )
       }
       for (const { from, to, count, example } of flows.filter((flow) => flow.from !== flow.to).slice(0, 20))
         yield* output.note(`${machine}: ${count} that ended as ${from} would have ended as ${to}, such as ${example}`)
@@ -129,7 +147,11 @@ const withProgress = <A, E, R>(run: (onProgress: (progress: oracle.OracleProgres
       step: ({ machine, judged, total }) => {
         const rest = judged === 0 ? 0 : ((performance.now() - began) / judged) * (total - judged)
         const left = judged >= total ? "" : `, ${durationText(rest)} left`
-        return { stage: "judging", percent: Math.floor((100 * judged) / Math.max(1, total)), text: `${judged} of ${total}, ${machine}${left}` }
+        return {
+          stage: "judging",
+          percent: Math.floor((100 * judged) / Math.max(1, total)),
+          text: `${judged} of ${total}, ${machine}${left}`,
+        }
       },
     })
     return result === undefined ? yield* Effect.die(new Error("the check ended without a report")) : result.value
