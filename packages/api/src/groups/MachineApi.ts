@@ -72,12 +72,14 @@ export const MachineReport = Schema.Struct({
   differs: Schema.Int,
   /** How many would not open. */
   held: Schema.Int,
+  /** In how many journals a state was found in which an event that has not come would be decided differently. */
+  unseen: Schema.Int,
   /** Instances that could not be checked, because there is no definition. */
   unchecked: Schema.Int,
   /** Why instances differ or would be held, the most frequent first, with one of them each. */
   reasons: Schema.Array(
     Schema.Struct({
-      verdict: Schema.Literals(["differs", "held"]),
+      verdict: Schema.Literals(["differs", "held", "unseen"]),
       event: Schema.optionalKey(Schema.String),
       from: Schema.optionalKey(Schema.String),
       summary: Schema.String,

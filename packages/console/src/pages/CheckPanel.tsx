@@ -65,6 +65,8 @@ export const CheckPanel = ({ machine }: { readonly machine: string }) => {
   )
 }
 
+const said = { differs: "differ", held: "would be held", unseen: "were in a state that decides otherwise" } as const
+
 const Report = ({ report }: { readonly report: MachineReport }) => {
   const { machine, checked, same, differs, held, reasons, picture } = report
   return (
@@ -79,7 +81,7 @@ const Report = ({ report }: { readonly report: MachineReport }) => {
         <ul className="grid gap-1">
           {reasons.slice(0, 20).map(({ verdict, event, from, summary, count, example }) => (
             <li key={`${verdict} ${event} ${from} ${summary}`}>
-              <span className="tabular-nums">{countText(count)}</span> {verdict === "held" ? "would be held" : "differ"}
+              <span className="tabular-nums">{countText(count)}</span> {said[verdict]}
               {event === undefined ? "" : ` at ${event} in ${from}`}: {summary}; such as{" "}
               <Link href={instanceHref(machine, example)} className="text-accent hover:underline">
                 {example}

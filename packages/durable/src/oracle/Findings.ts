@@ -1,9 +1,10 @@
 /** What the oracle has found of a machine or a workflow: counts, the reasons with an example each, and flows. Bounded in size. */
-import type { Change, Differs, Held, Judgement, Verdict } from "./Verdict.ts"
+import type { Change, DecisionChange, Differs, Held, Judgement, Verdict } from "./Verdict.ts"
 
 /** Instances that differ, or are held, for the same reason. */
 export interface Reason {
-  readonly verdict: "differs" | "held"
+  /** `unseen`: events that have not come would be decided differently, in states that instances were in. */
+  readonly verdict: "differs" | "held" | "unseen"
   /** The event at which they differ, or are held. Absent where only the state in which they open is another. */
   readonly event?: string
   /** The state in which the event was decided. */
@@ -38,6 +39,8 @@ export interface Findings {
   readonly same: number
   readonly differs: number
   readonly held: number
+  /** In how many journals a state was found in which an event that has not come would be decided differently. */
+  readonly unseen: number
   /** The most frequent first. */
   readonly reasons: ReadonlyArray<Reason>
   readonly findings: ReadonlyArray<Finding>
@@ -60,6 +63,7 @@ export class FindingsOf {
   #same = 0
   #differs = 0
   #held = 0
+  #unseen = 0
   readonly #reasons = new Map<string, Reason>()
   readonly #findings: Array<Finding> = []
   readonly #flows = new Map<string, Flow>()
@@ -73,10 +77,14 @@ export class FindingsOf {
     return this.#checked
   }
 
-  add(id: string, hasEnded: boolean, { verdict, flow }: Judgement) {
+  add(id: string, hasEnded: boolean, { verdict, flow, unseen }: Judgement) {
     this.#checked++
     if (hasEnded) this.#ended++
     if (flow !== undefined) this.#addFlow({ ...flow, count: 1, example: id })
+    if (unseen !== undefined) {
+      this.#unseen++
+      this.#addReason({ ...decisionReason(unseen, id), verdict: "unseen", count: 1, example: id })
+    }
     if (verdict._tag === "Same") {
       this.#same++
       return
@@ -93,6 +101,7 @@ export class FindingsOf {
     this.#same += other.same
     this.#differs += other.differs
     this.#held += other.held
+    this.#unseen += other.unseen
     for (const reason of other.reasons) this.#addReason(reason)
     this.#findings.push(...other.findings.slice(0, this.#most - this.#findings.length))
     for (const flow of other.flows) this.#addFlow(flow)
@@ -122,6 +131,7 @@ export class FindingsOf {
       same: this.#same,
       differs: this.#differs,
       held: this.#held,
+      unseen: this.#unseen,
       reasons: [...this.#reasons.values()].sort((one, other) => other.count - one.count),
       findings: this.#findings,
       flows: [...this.#flows.values()].sort((one, other) => other.count - one.count),
@@ -136,14 +146,14 @@ const reasonOf = (verdict: Exclude<Verdict, { readonly _tag: "Same" }>, id: stri
   }
   const { decision, opens } = verdict
   if (decision === undefined) return { verdict: "differs", summary: `opens otherwise: ${summaryOf(opens ?? [])}` }
-  const { event, from, changes, isProbe } = decision
-  return {
-    verdict: "differs",
-    event: isProbe === true ? `${event}, if it came` : event,
-    from,
-    summary: summaryOf(changes).replaceAll(id, "ID").slice(0, 300),
-  }
+  return { verdict: "differs", ...decisionReason(decision, id) }
 }
+
+const decisionReason = ({ event, from, changes, isProbe }: DecisionChange, id: string) => ({
+  event: isProbe === true ? `${event}, if it came` : event,
+  from,
+  summary: summaryOf(changes).replaceAll(id, "ID").slice(0, 300),
+})
 
 /** Names of states and outcomes are few, and are shown; other values are not. */
 const summaryOf = (changes: ReadonlyArray<Change>): string =>

@@ -310,14 +310,17 @@ export class InstanceOracle {
   end(): Judgement {
     const { record } = this.#journal
     if (this.#sequence < record.sequence) this.#hold(this.#sequence + 1, `event ${this.#sequence + 1} is missing`)
-    // What a running instance would do with its next event is always asked.
+    const unseen = this.#probe === undefined ? {} : { unseen: this.#probe }
+    // What a running instance would do with its next event is always asked, and counts as its own.
+    this.#probe = undefined
     if (record.status === "running") this.#tryOthers(record.updatedAt)
     const verdict = this.#verdict()
-    if (this.#again === undefined) return { verdict }
+    if (this.#again === undefined) return { verdict, ...unseen }
     const from = endText(record.tag, record.status)
     // What cannot be decided again stands as it was.
     return {
       verdict,
+      ...unseen,
       flow: { from, to: this.#isApart ? this.#again.end() : this.#again.isAsStored(record.tag) ? from : this.#again.end() },
     }
   }

@@ -46,6 +46,8 @@ export type Verdict = Same | Differs | Held
 
 export interface Judgement {
   readonly verdict: Verdict
+  /** A decision on an event that has not come, in a state that the instance has left. It says nothing of this instance. */
+  readonly unseen?: DecisionChange
   /** How it stands or ended, and how it would have ended under the new code. Only where the oracle was asked what would have been. */
   readonly flow?: { readonly from: string; readonly to: string }
 }

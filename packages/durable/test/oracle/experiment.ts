@@ -94,6 +94,8 @@ export const judged = (
     { findings: 1 },
   )
 
+export const isReported = ({ same, checked, unseen }: Findings): boolean => same < checked || unseen > 0
+
 export interface Outcome {
   readonly harmful: number
   readonly found: number
@@ -132,8 +134,7 @@ export const experiment = (
       const candidate = madeOf(mutant.text)
       if (candidate === undefined || isAsBefore(candidate)) continue
       harmful++
-      const { same, checked } = yield* judged(reader, machine, candidate)
-      if (same < checked) found++
+      if (isReported(yield* judged(reader, machine, candidate))) found++
       else missed.push(`${name}: ${mutant.about}`)
     }
     for (const reworded of rewordingsOf(text)) {
@@ -144,7 +145,7 @@ export const experiment = (
       }
       rewordings++
       const findings = yield* judged(reader, machine, candidate)
-      if (findings.same < findings.checked) invented.push(`${name}: ${reworded.about}: ${findings.reasons[0]?.summary}`)
+      if (isReported(findings)) invented.push(`${name}: ${reworded.about}: ${findings.reasons[0]?.summary}`)
     }
     return { harmful, found, missed, rewordings, invented }
   })

@@ -6,7 +6,7 @@ import * as SqliteStore from "@detent/store/SqliteStore"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { freshFile } from "../../../store/test/support/Sqlite.ts"
-import { commitsOf, judged, scriptsOf } from "./experiment.ts"
+import { commitsOf, isReported, judged, scriptsOf } from "./experiment.ts"
 import { make, specimens } from "./machines.ts"
 
 /** Breaks a guard, a target, a field, a timer and a requested effect; then says the same in other words. */
@@ -44,8 +44,8 @@ describe("changes of machines", () => {
         const stored = Effect.flatMap(Journal, (journal) => journal.commit(commitsOf(specimen, scripts)))
         yield* Effect.provide(stored, SqliteStore.layer({ filename }))
         const judging = Effect.flatMap(JournalReader, (reader) => judged(reader, specimen.machine, make(text.replace(spaced, to)).machine))
-        const { same, checked, reasons } = yield* Effect.provide(judging, readerIn({ _tag: "Sqlite", file: filename }))
-        assert.strictEqual(same < checked, isHarmful, JSON.stringify(reasons))
+        const findings = yield* Effect.provide(judging, readerIn({ _tag: "Sqlite", file: filename }))
+        assert.strictEqual(isReported(findings), isHarmful, JSON.stringify(findings.reasons))
       }),
     )
 })

@@ -22,7 +22,7 @@ export default command(
       "held, because it would not open. Without --against, the code of this folder is compared with the states that are stored. With it,\n" +
       "the code of this folder is the one that runs now, and every decision of the past is taken again by the other one: states,\n" +
       "requested effects, timers, raised events and answers are compared. Executions of workflows are not judged.\n" +
-      "Exits with 0 if all are the same, with 6 if some differ, and with 1 if some would be held, or if instances belong to a machine\n" +
+      "Exits with 0 if all are the same, with 6 if some decisions differ, and with 1 if some would be held, or if instances belong to a machine\n" +
       "that the code does not have.",
     arguments: [{ ...machineArgument, optional: true }],
     options: [
@@ -98,13 +98,16 @@ export default command(
       if (held > 0)
         yield* output.note(`${held} would not open: correct the definition or add upcasters, or \`detent instance repair\` them one by one`)
       if (differs > 0) yield* output.note(`${differs} would differ: read the reasons with --json, and decide whether that is what you want`)
+      const unseen = reports.reduce((sum, report) => sum + report.unseen, 0)
+      if (unseen > 0 && differs === 0)
+        yield* output.note("no instance differs, but some were in states in which events that did not come would be decided differently")
       const unchecked = input["allow-unregistered"] ? [] : reports.filter((report) => report.unchecked > 0)
       for (const { machine, unchecked: count } of unchecked)
         yield* output.note(
           `${count} of ${machine} ${count === 1 ? "was" : "were"} not checked: add it to machines in detent.config.ts, or accept that with --allow-unregistered`,
         )
       if (held > 0 || unchecked.length > 0) return ExitCode.failed
-      return differs > 0 ? ExitCode.differs : ExitCode.ok
+      return differs > 0 || unseen > 0 ? ExitCode.differs : ExitCode.ok
     }).pipe(Effect.provide(observed(input))),
 )
 
@@ -114,6 +117,8 @@ const prefixed = (machine: string, flow: Flows.Flow): Flows.Flow => ({
   to: `${machine} ${flow.to}`,
 })
 
+const said = { differs: "differ", held: "would be held", unseen: "were in a state that decides otherwise" } as const
+
 /** The reasons and flows of each machine, below the table. */
 const noteDetails = (reports: ReadonlyArray<oracle.MachineReport>) =>
   Effect.gen(function* () {
@@ -121,9 +126,7 @@ const noteDetails = (reports: ReadonlyArray<oracle.MachineReport>) =>
     for (const { machine, reasons, flows } of reports) {
       for (const { verdict, count, event, from, summary, example } of reasons.slice(0, 20)) {
         const where = event === undefined ? "" : ` ${event} in ${from}:`
-        yield* output.note(
-          `${machine}: ${count} ${verdict === "held" ? "would be held" : "differ"}:${where} ${summary}, such as ${example}`,
-        )
+        yield* output.note(`${machine}: ${count} ${said[verdict]}:${where} ${summary}, such as ${example}`)
       }
       for (const { from, to, count, example } of flows.filter((flow) => flow.from !== flow.to).slice(0, 20))
         yield* output.note(`${machine}: ${count} that ended as ${from} would have ended as ${to}, such as ${example}`)
