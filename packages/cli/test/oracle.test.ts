@@ -37,6 +37,7 @@ interface Report {
   readonly same: number
   readonly differs: number
   readonly held: number
+  readonly unseen: number
   readonly reasons: ReadonlyArray<{ readonly event?: string; readonly summary: string; readonly count: number }>
   readonly findings: ReadonlyArray<unknown>
   readonly flows: ReadonlyArray<{ readonly from: string; readonly to: string; readonly count: number }>
