@@ -54,6 +54,20 @@ describe("operating with the console", unless(noBrowser), () => {
     }),
   )
 
+  it.live("checks the instances of a machine by the code of the server", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* shared
+      const params = { machine: "tally", id: "judged" }
+      yield* client.instances.start({ params, payload: { id: "judged" } })
+      yield* client.instances.send({ params, headers: {}, payload: { _tag: "Add", by: 3 } })
+      const tab = yield* openTab(`${url}/machines/tally`)
+      yield* tab.run((page) => page.getByRole("button", { name: "Check", exact: true }).click())
+      yield* tab.until(`/\\d checked/.test(document.querySelector("[role=status].flex")?.innerText ?? "")`)
+      yield* tab.shows("the same")
+      assert.deepStrictEqual(tab.problems, [])
+    }),
+  )
+
   it.live("calls a past state a past one", () =>
     Effect.gen(function* () {
       const { url, client } = yield* shared

@@ -32,14 +32,19 @@ export const CheckPanel = ({ machine }: { readonly machine: string }) => {
   const [query, setQuery] = useState<ReturnType<NonNullable<(typeof selections)[string]>>>()
   const report = useRead(query === undefined ? undefined : reads.machineCheck(machine, query), { fixed: true })
   return (
-    <div className="xl:col-span-2">
+    <div className="min-w-0 xl:col-span-2">
       <Panel
         title="Check"
         aside={<CopyMenu path={reads.machineCheck(machine, query ?? {}).path} command={`npx detent machine check ${quoted(machine)}`} />}
       >
         <div className="flex flex-wrap items-center gap-3">
           <label htmlFor="check-selection">Replay with the code of this server</label>
-          <select id="check-selection" className="field w-auto" value={chosen} onChange={({ target }) => setChosen(target.value)}>
+          <select
+            id="check-selection"
+            className="field w-auto min-w-0 max-w-full"
+            value={chosen}
+            onChange={({ target }) => setChosen(target.value)}
+          >
             {Object.keys(selections).map((name) => (
               <option key={name}>{name}</option>
             ))}
