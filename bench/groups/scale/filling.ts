@@ -8,7 +8,7 @@ import { startPlayer, withPlayers } from "../../measure/Player.ts"
 import type { Client, Postgres } from "../../measure/Postgres.ts"
 import { startProgress } from "../../measure/Progress.ts"
 import type { Populated } from "./contestants/populated.ts"
-import { templates } from "./parcel.ts"
+import { templateCustomer, templates } from "./parcel.ts"
 
 /** Rows, indexes and the write-ahead log of an instance of ten events, measured. */
 const bytesEach = 4000
@@ -93,7 +93,10 @@ const copyTemplates = async (client: Client, total: number): Promise<void> => {
 }
 
 /** The tables with the rows of an instance. Each copy has the columns of its table, whichever these are. */
-const copied = ["instances", "listing", "events", "snapshots", "timers"] as const
+const copied = ["instances", "listing", "fields", "events", "snapshots", "timers"] as const
+
+/** The columns that have the state of an instance, or values of it. */
+const isOfState = (column: string): boolean => column === "origin" || column === "body" || column === "fields" || column === "text"
 
 const makeCopier = async (client: Client): Promise<ReadonlyArray<(first: number, last: number) => string>> => {
   const { rows } = await client.query(
@@ -107,6 +110,7 @@ const makeCopier = async (client: Client): Promise<ReadonlyArray<(first: number,
     const values = columns.map((column) => {
       if (column === "instance") return number
       if (column === "id") return idInSql(number)
+      if (isOfState(column)) return `replace(t.${column}, '${templateCustomer}', ${customerInSql(number)})`
       return isTime(column) ? `t.${column} + s.n` : `t.${column}`
     })
     const order = columns.includes("sequence") ? "t.sequence, s.n, t.instance" : "s.n, t.instance"
@@ -117,6 +121,9 @@ const makeCopier = async (client: Client): Promise<ReadonlyArray<(first: number,
 }
 
 const isTime = (column: string): boolean => column === "at" || column === "started_at" || column === "updated_at" || column === "due"
+
+/** The customer of an instance, as `customerOf` makes it. */
+const customerInSql = (number: string): string => `'customer-' || ${number} / 10`
 
 /** The id of an instance, as `idOf` makes it: random to the index, as most ids are. */
 const idInSql = (number: string): string => `substr(md5(${number}::text), 1, 12) || '-' || ${number}`

@@ -61,7 +61,7 @@ export const growTo = (length: Length): Promise<Findings> =>
         "growth.startCpu": cpuOf(last.start) / cpuOf(first.start),
         "growth.openMillis": last.reads.open,
         "growth.listMillis": Math.max(last.reads.newest, last.reads["newest in a state"], last.reads["page 100 of a state"]),
-        "growth.searchMillis": last.reads["search by id"],
+        "growth.searchMillis": Math.max(last.reads["search by id"], last.reads["search by an indexed field"]),
         "growth.timersLastMillis": last.timers.last,
         "growth.recoveryFirstMillis": last.recovery.firstProgress,
         "growth.lost": found.reduce((sum, { recovery }) => sum + recovery.lost, 0),

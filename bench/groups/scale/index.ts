@@ -10,7 +10,7 @@ const group: Group = {
     { key: "growth.startCpu", atMost: 1.5, about: "CPU of a new instance, the same" },
     { key: "growth.openMillis", atMost: 10, about: "opening an instance on the largest tables, ms" },
     { key: "growth.listMillis", atMost: 10, about: "a page of 50 instances, newest first or far into the list, ms" },
-    { key: "growth.searchMillis", atMost: 10, about: "a search by the beginning of an id, ms" },
+    { key: "growth.searchMillis", atMost: 10, about: "a search by an indexed field, or by the beginning of an id, ms" },
     { key: "growth.timersLastMillis", atMost: 500, about: "the last of 1,000 timers due at once, ms late" },
     { key: "growth.recoveryFirstMillis", atMost: 1000, about: "from the restart after kill -9 to the first event stored, ms" },
     { key: "growth.lost", atMost: 0, about: "events acknowledged and lost by kill -9" },

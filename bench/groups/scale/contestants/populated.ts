@@ -8,7 +8,19 @@ import type { Abilities } from "../../../measure/Player.ts"
 import { median } from "../../../measure/Statistics.ts"
 import { onPostgres } from "../../durable/contestants/detent.ts"
 import { sideBySide } from "../../durable/Throughput.ts"
-import { E, eventsEach, Parcel, payload, S, templateId, templateOf, templates, waitMillis } from "../parcel.ts"
+import {
+  customerOf,
+  E,
+  eventsEach,
+  Parcel,
+  payload,
+  S,
+  templateCustomer,
+  templateId,
+  templateOf,
+  templates,
+  waitMillis,
+} from "../parcel.ts"
 
 export interface Populated extends Abilities {
   readonly makeTables: () => Promise<void>
@@ -55,6 +67,7 @@ export interface Reads {
   readonly "newest in a state": number
   readonly "page 100 of a state": number
   readonly "search by id": number
+  readonly "search by an indexed field": number
   readonly counts: number
 }
 
@@ -67,10 +80,11 @@ export const populated = async ({ database }: { readonly database: string }): Pr
   const runtime = ManagedRuntime.make(onPostgres(database))
   const { engine, journal } = await runtime.runPromise(Effect.all({ engine: Engine, journal: Journal }))
   const run = <A, X>(effect: Effect.Effect<A, X>) => runtime.runPromise(effect)
-  const open = (number: number) =>
-    Effect.flatMap(engine.restore(idOf(number), Parcel), (found) =>
-      Option.isNone(found) ? Effect.die(new Error(`there is no instance ${idOf(number)}`)) : Effect.succeed(found.value),
+  const restore = (id: string) =>
+    Effect.flatMap(engine.restore(id, Parcel), (found) =>
+      Option.isNone(found) ? Effect.die(new Error(`there is no instance ${id}`)) : Effect.succeed(found.value),
     )
+  const open = (number: number) => restore(idOf(number))
 
   let chosen: ReadonlyArray<Effect.Success<ReturnType<typeof open>>> = []
   const sent = new Map<string, number>()
@@ -117,7 +131,7 @@ export const populated = async ({ database }: { readonly database: string }): Pr
         const id = templateId(index + 1)
         await run(
           Effect.gen(function* () {
-            const instance = yield* engine.start(Parcel, id)
+            const instance = yield* engine.start(Parcel, id, { customer: templateCustomer, turns: 0 })
             // Some senders give ids, which have an index.
             for (let turn = 1; turn < eventsEach; turn++)
               yield* instance.send(E.Turn({ payload }), index % 10 === 0 && turn === 1 ? { id: `${id}-first` } : {})
@@ -137,10 +151,10 @@ export const populated = async ({ database }: { readonly database: string }): Pr
         await run(
           Effect.gen(function* () {
             const instance = yield* open(one)
-            const { _tag, turns } = yield* instance.state
+            const { _tag, turns, customer } = yield* instance.state
             const expected = templateOf(one)
             const turned = expected === "Open" ? eventsEach : eventsEach - 1
-            if (_tag !== expected || turns !== turned)
+            if (_tag !== expected || turns !== turned || customer !== customerOf(one))
               return yield* Effect.die(new Error(`${instance.id} is ${_tag} after ${turns} turns, not ${expected} after ${turned}`))
             yield* engine.release(Parcel, [instance.id])
           }),
@@ -162,7 +176,11 @@ export const populated = async ({ database }: { readonly database: string }): Pr
     },
     begin: async (count, timed) => {
       const starts = Array.from({ length: count }, () =>
-        engine.start(Parcel, `begun-${begun++}`, timed ? S.Waiting({ turns: 0, millis: waitMillis }) : S.Open({ turns: 0 })),
+        engine.start(
+          Parcel,
+          `begun-${begun++}`,
+          timed ? S.Waiting({ customer: "begun", turns: 0, millis: waitMillis }) : S.Open({ customer: "begun", turns: 0 }),
+        ),
       )
       chosen = [...chosen, ...(await run(Effect.all(starts, { concurrency: 100 })))]
     },
@@ -176,7 +194,7 @@ export const populated = async ({ database }: { readonly database: string }): Pr
         let own = 0
         for (; !isOver(); own++) {
           const id = `${createHash("md5").update(String(begun)).digest("hex").slice(0, 12)}-new-${begun++}`
-          await run(engine.start(Parcel, id))
+          await run(engine.start(Parcel, id, { customer: `new-${Math.floor(begun / 10)}`, turns: 0 }))
         }
         return own
       })
@@ -207,6 +225,11 @@ export const populated = async ({ database }: { readonly database: string }): Pr
           journal.list({ machine: Parcel.name, tag: "Open" }, 50, ...(after === undefined ? [] : [after])),
         ),
         "search by id": await timed(5, (round) => journal.page({ machine: Parcel.name, idPrefix: idOf(at(round)).slice(0, 6) }, 50)),
+        "search by an indexed field": await timed(5, (round) =>
+          Effect.flatMap(engine.list(Parcel, { where: { customer: customerOf(at(round)) }, limit: 50 }), ({ instances }) =>
+            instances.length === 0 ? Effect.die(new Error(`no instance of ${customerOf(at(round))} was found`)) : Effect.void,
+          ),
+        ),
         counts: await timed(5, () => engine.count(Parcel)),
       }
     },
@@ -220,7 +243,9 @@ export const populated = async ({ database }: { readonly database: string }): Pr
         late.push(Date.now() - due)
         if (late.length === count) all.resolve()
       })
-      const starts = [...ids].map((id) => Effect.suspend(() => engine.start(Parcel, id, S.Waiting({ turns: 0, millis: due - Date.now() }))))
+      const starts = [...ids].map((id) =>
+        Effect.suspend(() => engine.start(Parcel, id, S.Waiting({ customer: "begun", turns: 0, millis: due - Date.now() }))),
+      )
       await run(Effect.all(starts, { concurrency: 500, discard: true }))
       if (Date.now() > due) throw new Error("setting the timers took longer than the time until they were due")
       await all.promise
@@ -236,7 +261,7 @@ export const populated = async ({ database }: { readonly database: string }): Pr
     },
     verifySent: async () => {
       for (const [id, count] of sent) {
-        const { turns } = await run(Effect.flatMap(engine.ensure(Parcel, id), (instance) => instance.state))
+        const { turns } = await run(Effect.flatMap(restore(id), (instance) => instance.state))
         const before = id.startsWith("begun-") ? 0 : eventsEach
         if (turns !== before + count) throw new Error(`${id} was sent ${count} events and has ${turns - before}`)
       }
