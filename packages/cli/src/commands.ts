@@ -79,6 +79,7 @@ const groups: ReadonlyArray<CommandGroup> = [
       ask: () => import("./commands/instance/ask.ts"),
       bulk: () => import("./commands/instance/bulk.ts"),
       fire: () => import("./commands/instance/fire.ts"),
+      label: () => import("./commands/instance/label.ts"),
       repair: () => import("./commands/instance/repair.ts"),
       fork: () => import("./commands/instance/fork.ts"),
       purge: () => import("./commands/instance/purge.ts"),

@@ -2,7 +2,8 @@
 import { Refused } from "./errors.ts"
 import { framesOf } from "./frames.ts"
 import { pause, pauseAfter, type Requests } from "./Requests.ts"
-import type { AnswerOf, AnyMachine, EventOf, InputOf, QuestionOf, StateOf } from "./types.ts"
+import { type Conditions, type FieldOrder, orderText, type Where, whereText } from "./search.ts"
+import type { AnswerOf, AnyMachine, EventOf, IndexesOf, InputOf, QuestionOf, StateOf } from "./types.ts"
 
 export interface WaitOptions {
   /** Ends the call or the iteration. */
@@ -52,6 +53,8 @@ export interface InstanceClient<M extends AnyMachine> {
   ask<E extends QuestionOf<M>>(event: E, options?: SendOptions): Promise<AnswerOf<M, E>>
   state(options?: WaitOptions): Promise<StateOf<M>>
   snapshot(options?: WaitOptions): Promise<Snapshot<StateOf<M>>>
+  /** Sets labels, and removes those that are null. Resolves with all. Needs a token that may operate. */
+  label(labels: Readonly<Record<string, string | null>>, options?: WaitOptions): Promise<Readonly<Record<string, string>>>
   /** The events that the current state takes. */
   legalEvents(options?: WaitOptions): Promise<ReadonlyArray<LegalEvent<EventOf<M>>>>
   /**
@@ -63,13 +66,20 @@ export interface InstanceClient<M extends AnyMachine> {
 
 type TagOf<S> = S extends { readonly _tag: infer Tag extends string } ? Tag : never
 
-export interface ListOptions<S> extends WaitOptions {
+export interface ListOptions<S, X = Record<never, never>> extends WaitOptions {
   readonly state?: TagOf<S> | ReadonlyArray<TagOf<S>>
   readonly status?: "running" | "final" | "failed" | "stopped" | "held"
   /** Only instances whose id begins with this text. */
   readonly search?: string
-  /** By the time of the last change. Default: `oldest` first. */
-  readonly order?: "oldest" | "newest"
+  /** Conditions on indexed fields of the machine, as in `{ customer: "ada", total: { above: 100 } }`. */
+  readonly where?: Where<X>
+  /** Conditions on labels, as in `{ incident: "42" }`. */
+  readonly labels?: Readonly<Record<string, string>>
+  /**
+   * By the time of the last change, or by an indexed field, as in `{ dueAt: "ascending" }`. Default: `oldest` first; with `where` or
+   * `labels` by id.
+   */
+  readonly order?: "oldest" | "newest" | FieldOrder<X>
   /** Default: 100. */
   readonly limit?: number
   /** `next` of the page before. */
@@ -84,12 +94,17 @@ export interface ListedInstance {
   readonly sequence: number
   readonly startedAt: number
   readonly updatedAt: number
+  /** The values of its indexed fields; of an instant in milliseconds since 1970. */
+  readonly fields?: Readonly<Record<string, string | number | boolean>>
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 export interface InstanceList {
   readonly instances: ReadonlyArray<ListedInstance>
   /** Pass it as `after` for the next page. Undefined: there is none. */
   readonly next?: string
+  /** Set while a new index is filled: how many stored instances were read. Some may be missing from the list. */
+  readonly filling?: { readonly filled: number }
 }
 
 export interface MachineClient<M extends AnyMachine> {
@@ -100,8 +115,8 @@ export interface MachineClient<M extends AnyMachine> {
     id: string,
     ...input: [InputOf<M>] extends [undefined] ? [input?: undefined, options?: WaitOptions] : [input: InputOf<M>, options?: WaitOptions]
   ): Promise<Snapshot<StateOf<M>>>
-  /** Instances by the time of their last change, in pages. Needs a token that may read the machine. */
-  list(options?: ListOptions<StateOf<M>>): Promise<InstanceList>
+  /** Instances in pages: by the time of their last change, or by indexed fields and labels. Needs a token that may read the machine. */
+  list(options?: ListOptions<StateOf<M>, IndexesOf<M>>): Promise<InstanceList>
 }
 
 /** Keys are printable ASCII without spaces. */
@@ -119,8 +134,10 @@ export const machineClient = (requests: Requests, machine: string): MachineClien
     const body = input === undefined ? { id } : { id, input }
     return requests.answered({ method: "POST", path: group, body, signal, id: crypto.randomUUID() })
   }
-  const list = ({ signal, ...query }: ListOptions<unknown> = {}) => {
-    const parameters = Object.entries({ machine, ...query }).flatMap(([name, value]) =>
+  const list = ({ signal, where, labels, order, ...query }: ListOptions<unknown, Record<string, Conditions>> = {}) => {
+    const conditions = whereText(where, labels)
+    const ordered = typeof order === "object" ? orderText(order) : order
+    const parameters = Object.entries({ machine, ...query, order: ordered, where: conditions }).flatMap(([name, value]) =>
       [value].flat().flatMap((one) => (one === undefined ? [] : [[name, String(one)]])),
     )
     return requests.answered({ path: `/instances?${new URLSearchParams(parameters)}`, signal })
@@ -142,6 +159,10 @@ const instanceClient = (requests: Requests, machine: string, id: string): Instan
     ask: async (event, options) => (await sent(event, options)).answer as never,
     state: async (options) => (await snapshot(options)).state,
     snapshot,
+    label: async (labels, { signal } = {}) => {
+      const call = { method: "POST" as const, path: `${path}/labels`, body: { labels }, signal, id: crypto.randomUUID() }
+      return ((await requests.answered(call)) as { readonly labels: Readonly<Record<string, string>> }).labels
+    },
     legalEvents: async ({ signal } = {}) => {
       const { events } = (await requests.answered({ path: `${path}/legal-events`, signal })) as {
         readonly events: ReadonlyArray<LegalEvent<never>>

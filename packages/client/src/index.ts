@@ -20,4 +20,5 @@ export type {
   Snapshot,
   WaitOptions,
 } from "./InstanceClient.ts"
-export type { AnswerOf, AnyMachine, EventOf, InputOf, Json, StateOf } from "./types.ts"
+export type { FieldOrder, Where } from "./search.ts"
+export type { AnswerOf, AnyMachine, EventOf, IndexesOf, InputOf, Json, StateOf } from "./types.ts"

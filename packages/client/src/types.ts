@@ -34,6 +34,9 @@ export type EventOf<M> = TypesOf<M> extends { readonly event: infer E } ? Json<E
 export type InputOf<M> =
   TypesOf<M> extends { readonly input: (input: infer I) => void } ? ([I] extends [void] ? undefined : Json<I>) : never
 
+/** The types of the indexed fields of a machine. */
+export type IndexesOf<M> = M extends { readonly "~indexes": infer X } ? X : Record<never, never>
+
 type TagOf<E> = E extends { readonly _tag: infer Tag } ? Tag : never
 
 type Questions<E> = E extends { readonly "~answer"?: (() => infer A) | undefined; readonly _tag: infer Tag }

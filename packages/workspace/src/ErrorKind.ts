@@ -75,6 +75,8 @@ const registry: Readonly<Record<string, Entry>> = {
   InstanceUnknown: { ...notFound, next: { http: "GET /api/v1/instances lists them", cli: "see `detent instance list`" } },
   InstanceAmbiguous: usage,
   StateUnknown: usage,
+  SearchRefused: usage,
+  LabelsRefused: usage,
   InputNeeded: usage,
   InputTwice: usage,
   KeyTaken: refused,

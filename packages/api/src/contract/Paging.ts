@@ -59,7 +59,13 @@ export const Opaque = Schema.String.pipe(
 )
 
 /** The content of the cursor of an instance page. */
-const InstanceCursorFields = Schema.Struct({ updatedAt: Schema.Int, machine: Schema.String, id: Schema.String })
+const InstanceCursorFields = Schema.Struct({
+  updatedAt: Schema.Int,
+  machine: Schema.String,
+  id: Schema.String,
+  /** Of a search: the value of the field that it is ordered by. */
+  value: Schema.optionalKey(Schema.Union([Schema.String, Schema.Finite])),
+})
 export type InstanceCursorFields = typeof InstanceCursorFields.Type
 
 export const InstanceCursor = Opaque.pipe(Schema.decodeTo(Schema.fromJsonString(InstanceCursorFields)))

@@ -32,7 +32,22 @@ export const InstanceListing = Schema.Struct({
   version: Schema.Int,
   startedAt: Millis,
   updatedAt: Millis,
+  /** The values of its indexed fields by name; of an instant in milliseconds since 1970. */
+  fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Union([Schema.String, Schema.Finite, Schema.Boolean]))),
+  labels: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
 }).annotate({ identifier: "InstanceListing" })
+
+/** Labels to set, and to remove where the value is null. */
+export const LabelInstance = Schema.Struct({
+  labels: Schema.Record(Schema.String, Schema.NullOr(Schema.String)),
+}).annotate({ identifier: "LabelInstance" })
+
+export const Labelled = Schema.Struct({
+  machine: Schema.String,
+  id: Schema.String,
+  /** All labels of the instance. */
+  labels: Schema.Record(Schema.String, Schema.String),
+}).annotate({ identifier: "Labelled" })
 
 /** A pending delayed event. */
 export const WaitingEvent = Schema.Struct({ name: Schema.String, due: Millis, event: Tagged })
@@ -267,7 +282,10 @@ export class InstanceApi extends HttpApiGroup.make("instances")
         search: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
         updatedAfter: Schema.optionalKey(Count),
         updatedBefore: Schema.optionalKey(Count),
-        order: Schema.optionalKey(Schema.Literals(["oldest", "newest"])),
+        /** Conditions on indexed fields and labels of the machine, such as `customer=ada, total>100, label.incident=42`. */
+        where: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(8000))),
+        /** `oldest`, `newest`, or an indexed field of the machine, such as `dueAt:asc`. */
+        order: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(120))),
         ...paging(InstanceCursor),
       },
       success: pageOf(
@@ -275,6 +293,8 @@ export class InstanceApi extends HttpApiGroup.make("instances")
           instances: Schema.Array(InstanceListing),
           /** Set where the page ended early, after examining this many instances; the next page continues. */
           scanned: Schema.optionalKey(Schema.Int),
+          /** Set while the indexes are not filled with all stored instances: how many were read so far. Some may be missing from the list. */
+          filling: Schema.optionalKey(Schema.Struct({ filled: Schema.Int })),
         },
         InstanceCursor,
       ),
@@ -284,7 +304,9 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(
         OpenApi.Description,
         "Instances by the time of their last change, oldest first; with `order=newest` newest first. `state` may be repeated. With `search`, " +
-          "only instances whose id begins with that text, by machine and id.",
+          "only instances whose id begins with that text, by machine and id. With `machine` and `where`, only instances whose indexed fields " +
+          "and labels fit all conditions: the signs are = > >= < <= and ^= (begins with), a comma separates conditions, and a value with a " +
+          "comma is a JSON text.",
       ),
     HttpApiEndpoint.post("bulk", "/api/v1/instances/bulk", { payload: BulkSend, success: BulkSent, error })
       .annotate(OpenApi.Summary, "Send an event to many instances")
@@ -420,6 +442,13 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     HttpApiEndpoint.post("fireTimer", `${path}/timers/:name/fire`, { params: { ...params, name }, success: InstanceView, error })
       .annotate(OpenApi.Summary, "Fire a timer of an instance")
       .annotate(OpenApi.Description, "Makes the timer due now. Where another node owns the instance, that node fires it within seconds."),
+    HttpApiEndpoint.post("label", `${path}/labels`, { params, payload: LabelInstance, success: Labelled, error })
+      .annotate(OpenApi.Summary, "Set labels of an instance")
+      .annotate(
+        OpenApi.Description,
+        "Sets labels, and removes those that are null. Labels are texts of at most 500 bytes, and no part of the state or the history. " +
+          "Lists find instances by them: `where=label.incident=42`.",
+      ),
     HttpApiEndpoint.get("events", `${path}/events`, {
       params,
       headers: LiveHeaders,

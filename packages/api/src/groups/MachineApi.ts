@@ -20,6 +20,12 @@ export const MachineListing = Schema.Struct({
   counts: Schema.Record(Schema.String, Schema.Int),
   /** How many of its instances are held, at most 10,000. Only for machines. */
   held: Schema.optionalKey(Schema.Int),
+  /** The fields by which its instances are found and ordered, where it has any. */
+  indexes: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ name: Schema.String, kind: Schema.Literals(["text", "number", "instant", "boolean"]) })),
+  ),
+  /** While indexes are filled with the values of instances that were stored before: how many were read. */
+  indexing: Schema.optionalKey(Schema.Struct({ filled: Schema.Int, isComplete: Schema.Boolean })),
 }).annotate({ identifier: "MachineListing" })
 
 export const MachineDetails = Schema.Struct({

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import { changeExecution, sendToExecution, startExecution } from "../execution/changeExecution.ts"
+import { changeLabels } from "../instance/changeLabels.ts"
 import { sendEvent, startInstance } from "../instance/Sending.ts"
 import { backfillSchedule, changeSchedule, defineSchedule, removeSchedule } from "../schedule/changeSchedule.ts"
 import { checkKey } from "../workspace/Changing.ts"
@@ -30,8 +31,12 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
             Effect.gen(function* () {
               const { after } = yield* cursorFrom(query.after)
               if (machine !== undefined) yield* instances.checkState(machine, state)
-              const { instances: found, next } = yield* instances.list({ ...query, machine, state, limit, after })
-              return { instances: found.map(json), ...(next === undefined ? {} : { next: cursorText(next) }) }
+              const { instances: found, next, filling } = yield* instances.list({ ...query, machine, state, limit, after })
+              return {
+                instances: found.map(json),
+                ...(filling === undefined ? {} : { filling }),
+                ...(next === undefined ? {} : { next: cursorText(next) }),
+              }
             }),
           ),
         read_instance: ({ instance }) =>
@@ -114,6 +119,8 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
           ),
         send_event: ({ instance, event, fields = {}, key }) =>
           operating(Effect.map(sendEvent(session.server, { instance, event, fields, key }), ({ sent }) => ({ instance: json(sent) }))),
+        label_instance: ({ key, ...change }) =>
+          operating(Effect.map(changeLabels(session.server, { ...change, key }), ({ labels }) => ({ labels }))),
         send_execution_event: ({ beforeStart = false, ...sent }) =>
           operating(Effect.map(sendToExecution(session.server, { ...sent, beforeStart }), (view) => ({ execution: json(view) }))),
         resume_execution: ({ workflow, id, key }) =>

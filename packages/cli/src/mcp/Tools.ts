@@ -34,7 +34,8 @@ export const ListMachines = Tool.make("list_machines", {
 
 export const ListInstances = Tool.make("list_instances", {
   ...looking,
-  description: "Instances of machines, oldest change first, or newest first. Pass `next` as `after` for the following page.",
+  description:
+    "Instances of machines, oldest change first, or newest first. Finds them by what they are about with `where`. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
     machine: optional(Schema.String, "only instances of this machine"),
     state: optional(Schema.String, "only instances in this state"),
@@ -43,11 +44,23 @@ export const ListInstances = Tool.make("list_instances", {
       "only instances with this status; held: waits for a repair; failed: ended in a final state of failure",
     ),
     search: optional(Schema.String, "only ids that begin with this text, listed by machine and id"),
-    order: optional(Schema.Literals(["oldest", "newest"]), "by the time of the last change. Default: oldest"),
+    where: optional(
+      Schema.String,
+      "conditions on indexed fields and labels of the machine: customer=ada, total>100, label.incident=42. The signs are = > >= < <= ^= (begins with). list_machines shows the indexes",
+    ),
+    order: optional(
+      Schema.String,
+      "oldest or newest, by the time of the last change; or an indexed field: dueAt:asc, dueAt:desc. Default: oldest; with `where` by id",
+    ),
     limit,
     after: optional(Schema.String, "`next` of the previous page"),
   }),
-  success: Schema.Struct({ instances: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
+  success: Schema.Struct({
+    instances: Schema.Array(Schema.Json),
+    /** While indexes are filled, some instances may be missing. */
+    filling: Schema.optionalKey(Schema.Struct({ filled: Schema.Int })),
+    next: Schema.optionalKey(Schema.String),
+  }),
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
@@ -199,6 +212,21 @@ export const PreviewEvent = Tool.make("preview_event", {
   success: Schema.Struct({ preview: Schema.Json }),
 })
   .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const LabelInstance = Tool.make("label_instance", {
+  failure,
+  description:
+    "Sets labels of an instance, such as the number of an incident, and removes those that are null. list_instances finds instances by them: label.incident=42. Needs the role operate.",
+  parameters: argumentsOf({
+    instance,
+    labels: Schema.Record(Schema.String, Schema.NullOr(Schema.String)).annotate({ description: "texts by name; null removes a label" }),
+    key,
+  }),
+  success: Schema.Struct({ labels: Schema.Record(Schema.String, Schema.String) }),
+})
+  .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, false)
   .annotate(Tool.Strict, true)
 
@@ -360,6 +388,7 @@ export const tools = Toolkit.make(
   ReadSchedule,
   StartInstance,
   SendEvent,
+  LabelInstance,
   StartExecution,
   SendToExecution,
   ResumeExecution,

@@ -4,10 +4,17 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 
-const CursorJson = Schema.fromJsonString(Schema.Struct({ updatedAt: Schema.Int, machine: Schema.String, id: Schema.String }))
+const CursorJson = Schema.fromJsonString(
+  Schema.Struct({
+    updatedAt: Schema.Int,
+    machine: Schema.String,
+    id: Schema.String,
+    value: Schema.optionalKey(Schema.Union([Schema.String, Schema.Finite])),
+  }),
+)
 
-export const cursorText = ({ updatedAt, machine, id }: InstanceCursor): string =>
-  Buffer.from(Schema.encodeSync(CursorJson)({ updatedAt, machine, id })).toString("base64url")
+export const cursorText = ({ updatedAt, machine, id, value }: InstanceCursor): string =>
+  Buffer.from(Schema.encodeSync(CursorJson)({ updatedAt, machine, id, ...(value === undefined ? {} : { value }) })).toString("base64url")
 
 /** Decodes the cursor of `--after`. Empty where the option is not given. */
 export const cursorFrom = (text: string | undefined): Effect.Effect<{ readonly after?: InstanceCursor }, WrongUsage> =>

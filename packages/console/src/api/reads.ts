@@ -13,6 +13,12 @@ export interface InstanceFilter {
   readonly updatedBefore?: number | undefined
 }
 
+/** Conditions on indexed fields, and an order by one: only for lists. */
+export interface FieldFilter {
+  readonly where?: string | undefined
+  readonly order?: string | undefined
+}
+
 export const session: Read<T.Session> = read(["session"])
 export const ready: Read<T.Readiness> = { path: "/health/ready" }
 export const machines: Read<{ readonly machines: ReadonlyArray<T.MachineListing> }> = read(["machines"])
@@ -24,8 +30,12 @@ export const machineCheck = (
 ): Read<{ readonly reports: ReadonlyArray<T.MachineReport> }> => read(["machine-check"], { machine, ...query })
 export const machine = (name: string): Read<T.MachineDetails> => read(["machines", name])
 
-export const instances = (filter: InstanceFilter, after?: string | number, limit = 100): Read<List<"instances", T.InstanceListing>> =>
-  read(["instances"], { ...filter, order: "newest", limit, after })
+export const instances = (
+  { where, order = where === undefined ? "newest" : undefined, ...filter }: InstanceFilter & FieldFilter,
+  after?: string | number,
+  limit = 100,
+): Read<List<"instances", T.InstanceListing> & { readonly filling?: { readonly filled: number } }> =>
+  read(["instances"], { ...filter, where, order, limit, after })
 export const instance = (machineName: string, id: string): Read<T.InstanceView> => read(["instances", machineName, id])
 export const history = (
   machineName: string,

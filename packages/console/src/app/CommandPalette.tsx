@@ -1,4 +1,7 @@
-/** Ctrl-K: finds pages, machines, states, queues, graphs, instances and batches by id, entities by label, and opens the selected one. */
+/**
+ * Ctrl-K: finds pages, machines, states, queues, graphs, instances and batches by id or by an indexed text, entities by label, and opens the
+ * selected one.
+ */
 import { useQueries } from "@tanstack/react-query"
 import { type KeyboardEvent, useDeferredValue, useEffect, useRef, useState } from "react"
 import { fetchJson } from "../api/Client.ts"
@@ -19,6 +22,12 @@ interface Found {
 
 /** At most this many of a kind are listed. */
 const most = 6
+
+/** At most this many indexed fields are searched. */
+const mostFields = 12
+
+/** Longer texts are indexed by no field. */
+const longestText = 100
 
 export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) => {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -121,6 +130,22 @@ const useFound = (text: string): { readonly found: ReadonlyArray<Found>; readonl
       }),
     }),
   })
+  const byField = useQueries({
+    queries: (machines.data?.machines ?? [])
+      .flatMap(({ name, indexes = [] }) =>
+        indexes.flatMap((index) => (index.kind === "text" ? [{ machine: name, field: index.name }] : [])),
+      )
+      .slice(0, mostFields)
+      .map(({ machine, field }) => {
+        const asked = reads.instances({ machine, where: `${field}^=${JSON.stringify(text)}` }, undefined, most)
+        return { queryKey: [asked.path], queryFn: () => fetchJson(asked), enabled: text.length > 1 && text.length <= longestText }
+      }),
+    combine: (answers) => ({
+      isFetching: answers.some(({ isFetching }) => isFetching),
+      // An instance may be found by several fields.
+      found: [...new Map(answers.flatMap(({ data }) => data?.instances ?? []).map((one) => [instanceHref(one.machine, one.id), one])).values()],
+    }),
+  })
   const all: ReadonlyArray<Found> = [
     ...pages
       .filter(({ system }) => system === undefined || session?.systems.includes(system) !== false)
@@ -162,6 +187,12 @@ const useFound = (text: string): { readonly found: ReadonlyArray<Found>; readonl
       ...(machine === "UploadBatch" ? [{ href: hrefOf(["uploads", id]), name: id, kind: "upload", icon: "upload" as const }] : []),
       { href: instanceHref(machine, id), name: `${machine} / ${id}`, kind: "instance", icon: "instance" as const },
     ]),
+    ...(text.length > 1 ? byField.found : []).map(({ machine, id, fields = {} }) => ({
+      href: instanceHref(machine, id),
+      name: `${Object.values(fields).find((value) => String(value).startsWith(text)) ?? ""} · ${machine} / ${id}`,
+      kind: "instance by field",
+      icon: "instance" as const,
+    })),
     ...named,
     ...(text.length > 1 ? entities.found : []).map(({ iri, label, namespace }) => ({
       href: hrefOf(["knowledge", namespace], { entity: iri }),
@@ -170,5 +201,8 @@ const useFound = (text: string): { readonly found: ReadonlyArray<Found>; readonl
       icon: "knowledge" as const,
     })),
   ]
-  return { found, isSearching: entities.isFetching || [machines, queues, graphs, instances].some(({ isFetching }) => isFetching) }
+  return {
+    found,
+    isSearching: entities.isFetching || byField.isFetching || [machines, queues, graphs, instances].some(({ isFetching }) => isFetching),
+  }
 }

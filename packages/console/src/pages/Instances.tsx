@@ -1,7 +1,7 @@
 /** Instances, newest change first, by machine, state, status and the beginning of an id. */
 import { useCallback, useMemo, useState } from "react"
 import * as reads from "../api/reads.ts"
-import type { InstanceListing } from "../api/types.ts"
+import type { InstanceListing, MachineListing } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { instanceHref } from "../app/addresses.ts"
 import { setQuery, useQueryState } from "../app/Router.tsx"
@@ -21,6 +21,30 @@ const statuses = ["running", "held", "final", "failed", "stopped"]
 
 const keyOf = ({ machine, id }: InstanceListing) => JSON.stringify([machine, id])
 const rowsOf = ({ instances }: { readonly instances: ReadonlyArray<InstanceListing> }) => instances
+
+type Index = NonNullable<MachineListing["indexes"]>[number]
+
+const fieldColumn = ({ name, kind }: Index): Column<InstanceListing> => ({
+  title: name,
+  width: "minmax(5rem,1.2fr)",
+  cell: ({ fields }) => {
+    const value = fields?.[name]
+    if (value === undefined) return null
+    return kind === "instant" ? <Ago at={Number(value)} /> : String(value)
+  },
+})
+
+const labelColumn: Column<InstanceListing> = {
+  title: "Labels",
+  width: "minmax(5rem,1.4fr)",
+  cell: ({ labels = {} }) =>
+    Object.entries(labels)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(" "),
+}
+
+/** The name of the column of labels in the address of the page. */
+const labelsName = "label."
 
 const columns: ReadonlyArray<Column<InstanceListing>> = [
   { title: "Id", width: "minmax(7rem,2.5fr)", cell: ({ id }) => id },
@@ -56,6 +80,10 @@ export const Instances = () => {
   const { since, until } = useTimeRange()
   const machines = useRead(reads.machines)
   const [sending, setSending] = useState<Target>()
+  const where = query.get("where")
+  const order = query.get("order")
+  const shown = query.getAll("column")
+  const shownKey = shown.join("\n")
   const filter = useMemo(
     (): reads.InstanceFilter => ({
       machine,
@@ -67,14 +95,23 @@ export const Instances = () => {
     }),
     [machine, stateKey, status, search, since, until],
   )
-  const address = useCallback((after?: string | number) => reads.instances(filter, after), [filter])
+  const address = useCallback((after?: string | number) => reads.instances({ ...filter, where, order }, after), [filter, where, order])
   const { rows, fresh, pages, onEnd, showFresh } = useRows({ address, rowsOf, keyOf })
   const listed = machines.data?.machines.find(({ name }) => name === machine)
+  const indexes = listed?.indexes
+  const shownColumns = useMemo(() => {
+    const names = shownKey.split("\n")
+    const ofFields = (indexes ?? []).filter(({ name }) => names.includes(name)).map(fieldColumn)
+    return [...columns.slice(0, 1), ...ofFields, ...(names.includes(labelsName) ? [labelColumn] : []), ...columns.slice(1)]
+  }, [indexes, shownKey])
+  const filling = pages.data?.pages.at(-1)?.filling
+  const onWhere = useCallback((text: string) => setQuery({ where: text === "" ? undefined : text }), [])
+  const toggleColumn = (name: string) => setQuery({ column: shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name] })
   const toggle = (value: string) => setQuery({ state: states.includes(value) ? states.filter((one) => one !== value) : [...states, value] })
   const onSearch = useCallback((text: string) => setQuery({ q: text }), [])
   const { picked, pickedRows, onPick, onPickAll } = usePicks(filter, rows, keyOf)
   // The counts of states are exact; for other conditions the dialog counts.
-  const isCounted = listed !== undefined && [status, search, since, until].every((one) => one === undefined)
+  const isCounted = listed !== undefined && [status, search, since, until, where].every((one) => one === undefined)
   const matching = !isCounted
     ? undefined
     : Object.entries(listed.counts).reduce((sum, [state, count]) => (states.length === 0 || states.includes(state) ? sum + count : sum), 0)
@@ -85,11 +122,17 @@ export const Instances = () => {
         title="Instances"
         actions={
           <>
-            <CopyMenu path={address().path} command={commandOf(filter)} />
+            <CopyMenu path={address().path} command={commandOf({ ...filter, where, order })} />
             <ActButton
               icon="send"
-              disabled={machine === undefined}
-              title={machine === undefined ? "Choose a machine first." : undefined}
+              disabled={machine === undefined || (where !== undefined && pickedIds.length === 0)}
+              title={
+                machine === undefined
+                  ? "Choose a machine first."
+                  : where !== undefined && pickedIds.length === 0
+                    ? "Select the instances: an event cannot be sent to all that fit conditions on fields."
+                    : undefined
+              }
               onClick={() => {
                 if (machine !== undefined) setSending({ machine, filter, ids: pickedIds.length > 0 ? pickedIds : undefined })
               }}
@@ -110,7 +153,7 @@ export const Instances = () => {
           value={machine ?? ""}
           any="All machines"
           options={(machines.data?.machines ?? []).map(({ name }) => name)}
-          onChange={(value) => setQuery({ machine: value, state: undefined })}
+          onChange={(value) => setQuery({ machine: value, state: undefined, where: undefined, order: undefined, column: undefined })}
         />
         <Chips
           label="Status"
@@ -120,6 +163,35 @@ export const Instances = () => {
         />
         <TimeRange what="changed" />
       </div>
+      {machine === undefined || listed?.kind !== "machine" ? null : (
+        <div className="mb-3 flex flex-wrap items-center gap-2">
+          <FilterText
+            label={indexes === undefined ? "Labels, as in label.incident=42" : `Fields, as in ${exampleOf(indexes)}`}
+            value={where ?? ""}
+            onChange={onWhere}
+          />
+          {indexes === undefined ? null : (
+            <Choice
+              label="Order"
+              value={order ?? ""}
+              any={where === undefined ? "Newest change first" : "By id"}
+              options={indexes.flatMap(({ name }) => [`${name}:asc`, `${name}:desc`])}
+              onChange={(value) => setQuery({ order: value })}
+            />
+          )}
+          <Chips
+            label="Columns"
+            chips={[...(indexes ?? []).map(({ name }) => ({ value: name })), { value: labelsName, text: "labels" }]}
+            chosen={shown}
+            onChoose={toggleColumn}
+          />
+          {filling === undefined ? null : (
+            <span role="status" className="text-xs text-muted">
+              The indexes are being filled, {countText(filling.filled)} instances so far: some may be missing.
+            </span>
+          )}
+        </div>
+      )}
       {listed === undefined ? null : (
         <div className="mb-3 max-h-28 overflow-auto">
           <Chips
@@ -147,7 +219,7 @@ export const Instances = () => {
           <VirtualTable
             label="Instances"
             rows={rows}
-            columns={columns}
+            columns={shownColumns}
             keyOf={keyOf}
             hrefOf={({ machine: of, id }) => instanceHref(of, id)}
             nameOf={({ id }) => id}
@@ -158,7 +230,7 @@ export const Instances = () => {
           />
         ) : pages.error === null ? (
           <Empty command={`npx detent instance start ${quoted(machine ?? "MACHINE")} ID`}>
-            {Object.values(filter).every((value) => value === undefined)
+            {where === undefined && Object.values(filter).every((value) => value === undefined)
               ? "No instance was started yet."
               : "No instance matches these filters. This starts one."}
           </Empty>
@@ -173,9 +245,29 @@ export const Instances = () => {
   )
 }
 
-const commandOf = ({ machine, state, status, search, updatedAfter, updatedBefore }: reads.InstanceFilter): string =>
+/** A condition that the machine's indexes allow. */
+const exampleOf = (indexes: ReadonlyArray<Index>): string =>
+  indexes
+    .slice(0, 2)
+    .map(
+      ({ name, kind }) => `${name}${kind === "text" ? "=ada" : kind === "boolean" ? "=true" : kind === "number" ? ">100" : ">2026-01-31"}`,
+    )
+    .join(", ")
+
+const commandOf = ({
+  machine,
+  state,
+  status,
+  search,
+  updatedAfter,
+  updatedBefore,
+  where,
+  order = where === undefined ? "newest" : undefined,
+}: reads.InstanceFilter & reads.FieldFilter): string =>
   [
-    "npx detent instance list --order newest",
+    "npx detent instance list",
+    ...(order === undefined ? [] : [`--order ${quoted(order)}`]),
+    ...(where === undefined ? [] : [`--where ${quoted(where)}`]),
     ...(machine === undefined ? [] : [`--machine ${quoted(machine)}`]),
     ...(state ?? []).map((one) => `--state ${quoted(one)}`),
     ...(status === undefined ? [] : [`--status ${status}`]),

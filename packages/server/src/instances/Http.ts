@@ -7,6 +7,7 @@ import {
   dryRun,
   earlier,
   ForkInstance,
+  LabelInstance,
   latest,
   ofEvent,
   PurgeInstances,
@@ -39,6 +40,7 @@ export const instanceHandlers = HttpApiBuilder.group(
     const forkKeys = refuseUnknownKeys(ForkInstance)
     const bulkKeys = refuseUnknownKeys(BulkSend)
     const purgeKeys = refuseUnknownKeys(PurgeInstances)
+    const labelKeys = refuseUnknownKeys(LabelInstance)
     const feed = yield* InstanceFeed
     const grants = yield* RequestGrants
     return handlers
@@ -101,6 +103,10 @@ export const instanceHandlers = HttpApiBuilder.group(
           params: { name, ...key },
         } = input
         return changing(input, instances.fireTimer(key, name))
+      })
+      .handle("label", (input) => {
+        const { params, payload } = input
+        return Effect.andThen(labelKeys(input.request), changing(input, instances.label(params, payload.labels)))
       })
       .handleRaw("events", ({ params, headers }) =>
         operating(

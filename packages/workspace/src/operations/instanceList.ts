@@ -10,13 +10,16 @@ import {
   type InstanceStatus,
   Journal,
   type KnownMachine,
+  type ListedInstance,
+  listedInstance,
 } from "@detent/durable"
 import { finalOutcome } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { optional } from "../optional.ts"
 import { workflowPrefix } from "./find.ts"
-import { type ListOrder, mergedList } from "./mergedList.ts"
+import { isFieldSearch, type SearchOrder, searchFields } from "./instanceSearch.ts"
+import { mergedList } from "./mergedList.ts"
 
 /** The maximum size of a page. */
 const longestPage = 1000
@@ -41,26 +44,34 @@ export interface InstanceConditions {
 }
 
 export interface InstanceQuery extends InstanceConditions {
-  /** By the time of the last change. A search is listed by machine and id. Default: `oldest` change first. */
-  readonly order?: ListOrder | undefined
+  /** Conditions on indexed fields and labels of the machine, such as `customer=ada, total>100`. */
+  readonly where?: string | undefined
+  /**
+   * By the time of the last change, or by an indexed field, such as `dueAt:asc`. A search is listed by machine and id. Default: `oldest` change
+   * first; with `where` by id.
+   */
+  readonly order?: SearchOrder | undefined
   readonly limit?: number | undefined
   readonly after?: InstanceCursor | undefined
 }
 
 interface FoundPage {
-  readonly instances: ReadonlyArray<InstanceRecord>
+  readonly instances: ReadonlyArray<ListedInstance>
   readonly next: InstanceCursor | undefined
   readonly scanned?: number
+  readonly filling?: { readonly filled: number }
 }
+
+type RecordPage = Omit<FoundPage, "instances"> & { readonly instances: ReadonlyArray<InstanceRecord> }
 
 export type Outcome = "failure" | undefined
 
 /** The outcome of the final state that an instance is in. Undefined where its machine is unknown. */
-export const outcomeOf = (engine: (typeof Engine)["Service"], { machine, tag }: InstanceRecord): Outcome =>
+export const outcomeOf = (engine: (typeof Engine)["Service"], { machine, tag }: Pick<InstanceRecord, "machine" | "tag">): Outcome =>
   Option.getOrUndefined(Option.map(engine.machine(machine), (known) => finalOutcome(known, tag)))
 
 export const listingOf = (
-  { machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord,
+  { machine, id, tag, status, reason, sequence, version, startedAt, updatedAt, fields, labels }: ListedInstance,
   outcome: Outcome,
 ) => ({
   machine,
@@ -72,6 +83,7 @@ export const listingOf = (
   version,
   startedAt,
   updatedAt,
+  ...optional({ fields, labels }),
 })
 
 /** A page of instances and executions. `scanned`: the page ended early, after examining this many instances; the next page continues. */
@@ -79,9 +91,35 @@ export const list = (query: InstanceQuery) =>
   Effect.gen(function* () {
     const limit = Math.min(longestPage, Math.max(1, Math.floor(query.limit ?? defaultPage) || defaultPage))
     const isSearch = query.search !== undefined && query.search !== ""
-    const { instances, next, scanned }: FoundPage = isSearch ? yield* searched(query, limit) : yield* listed(query, limit)
+    const { instances, next, scanned, filling }: FoundPage = isFieldSearch(query)
+      ? yield* ofFields(query, limit)
+      : yield* Effect.map(isSearch ? searched(query, limit) : listed(query, limit), ({ instances, ...page }) => ({
+          ...page,
+          instances: instances.map(listedInstance),
+        }))
     const engine = yield* Engine
-    return { instances: instances.map((one) => listingOf(one, outcomeOf(engine, one))), ...optional({ next, scanned }) }
+    return { instances: instances.map((one) => listingOf(one, outcomeOf(engine, one))), ...optional({ next, scanned, filling }) }
+  })
+
+/** By indexed fields and labels. Failed instances are those in final states of failure. */
+const ofFields = (query: InstanceQuery, limit: number) =>
+  Effect.gen(function* () {
+    const { machine = "", search, status, updatedAfter, updatedBefore, after } = query
+    const asked = statesOf(query)
+    const known = Option.getOrUndefined((yield* Engine).machine(machine))
+    const failed = status === "failed" ? possibleStates(machine, known, status) : undefined
+    const state = failed === undefined ? asked : failed.filter((tag) => asked.length === 0 || asked.includes(tag))
+    return yield* searchFields(query, {
+      limit,
+      ...(state.length === 0 && failed === undefined ? {} : { state }),
+      ...optional({
+        status: status === "failed" ? ("final" as const) : status,
+        idPrefix: search === "" ? undefined : search,
+        updatedAfter,
+        updatedBefore,
+        after,
+      }),
+    })
   })
 
 const statesOf = ({ state }: InstanceConditions): ReadonlyArray<string> =>
@@ -89,7 +127,8 @@ const statesOf = ({ state }: InstanceConditions): ReadonlyArray<string> =>
 
 const listed = (query: InstanceQuery, limit: number) =>
   Effect.gen(function* () {
-    const { machine, status, updatedAfter, updatedBefore, order, after } = query
+    const { machine, status, updatedAfter, updatedBefore, after } = query
+    const order = query.order === "newest" ? "newest" : "oldest"
     const times = optional({ updatedAfter, updatedBefore })
     // The index of times serves the list of one machine and of all machines.
     if (status === undefined && statesOf(query).length === 0)
@@ -154,15 +193,15 @@ const searched = (query: InstanceQuery, limit: number) =>
         for (const record of page) {
           scanned++
           if (fits(record)) found.push(record)
-          if (found.length > limit) return { instances: found.slice(0, limit), next: found[limit - 1] } satisfies FoundPage
-          if (scanned >= mostScanned) return { instances: found, next: record, scanned } satisfies FoundPage
+          if (found.length > limit) return { instances: found.slice(0, limit), next: found[limit - 1] } satisfies RecordPage
+          if (scanned >= mostScanned) return { instances: found, next: record, scanned } satisfies RecordPage
         }
         if (page.length < size) break
         from = page.at(-1)?.id
       }
     }
-    return { instances: found, next: undefined } satisfies FoundPage
-  }).pipe(Effect.map((page): FoundPage => page))
+    return { instances: found, next: undefined } satisfies RecordPage
+  }).pipe(Effect.map((page): RecordPage => page))
 
 /** Whether the query has conditions besides machine and id. */
 const hasConditions = (query: InstanceConditions): boolean =>

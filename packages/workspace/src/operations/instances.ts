@@ -10,6 +10,7 @@ import {
   type InstanceRecord,
   type InstanceStatus,
   Journal,
+  listedInstance,
   type OpenedInstance,
   type RepairOptions,
   type TimerRecord,
@@ -40,6 +41,7 @@ import { listingOf, outcomeOf } from "./instanceList.ts"
 export { type FoundInstance, find, findMachine } from "./find.ts"
 export { type Cause, type HistoryPage, history } from "./instanceHistory.ts"
 export { type InstanceConditions, type InstanceQuery, type ListedStatus, list } from "./instanceList.ts"
+export { label } from "./instanceSearch.ts"
 
 /** The maximum size of a page. */
 const longestPage = 1000
@@ -215,7 +217,7 @@ export const describe = (key: InstanceKey, at?: number) =>
   Effect.gen(function* () {
     const { record, timers, origin } = yield* opened(key)
     const { delays, ...shown } = yield* standing(record, at)
-    const listed = listingOf(record, outcomeOf(yield* Engine, record))
+    const listed = listingOf(listedInstance(record), outcomeOf(yield* Engine, record))
     const forked = optional({ forkedFrom: forkOriginOf(origin) })
     const view = { ...listed, tag: record.tag, ...shown, ...forked, ...waitingOf(firingOf(timers), delays) }
     return shown.at === undefined || shown.at >= record.sequence ? view : { ...view, ...(yield* asOf(record, shown.at)) }

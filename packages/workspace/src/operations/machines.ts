@@ -7,6 +7,7 @@ import { type MachineEntry, Machines } from "../Machines.ts"
 import { BulkSend } from "./bulk.ts"
 import { jsonSchemaOf } from "./executions.ts"
 import { findEntry, findMachine, workflowPrefix } from "./find.ts"
+import { indexProgress } from "./instanceSearch.ts"
 
 /** A listed workflow needs only its name: this process may not have its definition. */
 type Listed =
@@ -26,6 +27,8 @@ const listing = (entry: Listed) =>
       }
     const json = (yield* Machines).json(entry.machine)
     const held = yield* countWith(entry.name, "held", mostHeld)
+    const { indexes } = entry.machine.blueprint
+    const filled = yield* indexProgress(entry.machine)
     const all = [...json.stateTags.map((tag) => [tag, 0] as const), ...counts]
     return {
       name: entry.name,
@@ -35,8 +38,12 @@ const listing = (entry: Listed) =>
       events: json.eventTags,
       counts: Object.fromEntries(all),
       held,
+      ...(indexes === undefined ? noIndexes : { indexes: indexes.map(({ name, kind }) => ({ name, kind })) }),
+      ...(filled?.isComplete === false ? { indexing: filled } : noIndexes),
     }
   })
+
+const noIndexes = {}
 
 /** The most held instances that a list counts. */
 const mostHeld = 10_000

@@ -21,7 +21,7 @@ export default command(
     Effect.gen(function* () {
       const output = yield* Output
       const { eventSchemas, ...shown } = yield* machines.get(input.machine)
-      if (!("blueprint" in shown))
+      if (!("blueprint" in shown) || shown.kind !== "machine")
         return yield* output.value(shown, () =>
           pairsText(
             [
@@ -70,6 +70,10 @@ export default command(
                 ["machine", row.name],
                 ["version", row.version],
                 ["instances", countText(row.counts) || "none"],
+                ...(row.indexes === undefined
+                  ? []
+                  : [["indexes", row.indexes.map(({ name, kind }) => `${name} (${kind})`).join(", ")] as const]),
+                ...(row.indexing === undefined ? [] : [["indexing", `${row.indexing.filled} instances read so far`] as const]),
               ],
               output.style,
             ),
