@@ -75,6 +75,7 @@ describe("detent mcp", () => {
       "define_schedule",
       "estimate_batch",
       "interrupt_execution",
+      "label_instance",
       "list_commands",
       "list_executions",
       "list_instances",
@@ -111,6 +112,7 @@ describe("detent mcp", () => {
         "decide_review",
         "define_schedule",
         "interrupt_execution",
+        "label_instance",
         "remove_schedule",
         "resume_execution",
         "retry_command",
@@ -164,7 +166,7 @@ describe("detent mcp", () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 30)
+    assert.strictEqual(result.tools.length, 31)
     assert.strictEqual((await client.close()).code, 0)
   })
 

@@ -72,6 +72,7 @@ const offered: Readonly<Record<string, Offered>> = {
   "instances.fork": { command: "instance fork", names: { machine: "instance", sequence: "through" } },
   "instances.commands": { command: "command list", names: { machine: "instance", id: "instance" } },
   "instances.timers": { command: "instance show", names: { machine: "instance", id: "instance" } },
+  "instances.label": { command: "instance label", names: { machine: "instance", id: "instance", payload: "labels" } },
   "instances.fireTimer": { command: "instance fire", names: { machine: "instance", id: "instance", name: "timer" } },
   "executions.list": { command: "execution list" },
   "executions.start": { command: "execution start", names: { payload: "with" } },

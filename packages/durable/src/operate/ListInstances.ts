@@ -121,9 +121,9 @@ export const labelInstance = (
 ): Effect.Effect<Labels, PersistenceFailed | InstanceNotFound | LabelsRefused> =>
   Effect.gen(function* () {
     const problem = labelsProblem(changes)
-    if (problem !== undefined) return yield* new LabelsRefused({ machine, id, problem })
+    if (problem !== undefined) return yield* new LabelsRefused({ machine, id, ...problem })
     const outcome = yield* journal.label({ machine, id }, changes)
     if (outcome._tag === "NoInstance") return yield* new InstanceNotFound({ machine, id })
-    if (outcome._tag === "TooMany") return yield* new LabelsRefused({ machine, id, problem: tooManyLabels(outcome.count) })
+    if (outcome._tag === "TooMany") return yield* new LabelsRefused({ machine, id, ...tooManyLabels(outcome.count) })
     return fieldsIn(outcome.labels) as Labels
   })

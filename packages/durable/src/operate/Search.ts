@@ -154,11 +154,14 @@ export class LabelsRefused extends Schema.TaggedError<LabelsRefused>()("LabelsRe
   machine: Schema.String,
   id: Schema.String,
   problem: Schema.String,
+  nextStep: Schema.String,
 }) {
   override get message() {
-    return `the labels of ${this.machine} ${this.id} stay as they are: ${this.problem}`
+    return `the labels of ${this.machine} ${this.id} stay as they are: ${this.problem}; ${this.nextStep}`
   }
 }
 
-export const tooManyLabels = (count: number): string =>
-  `it would have ${count} labels, the limit is ${mostLabels}: remove some by setting them to null`
+export const tooManyLabels = (count: number) => ({
+  problem: `it would have ${count} labels, the limit is ${mostLabels}`,
+  nextStep: "remove some by setting them to null",
+})

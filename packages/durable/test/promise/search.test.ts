@@ -67,7 +67,7 @@ describe.each(kinds)("on %s", (kind) => {
     const { instances } = await engine.list(Order, { labels: { incident: "42" } })
     expect(instances).toMatchObject([{ id: "o-2", labels: { incident: "42" }, fields: { total: 2 } }])
     await expect(engine.label(Order, "o-9", { incident: "1" })).rejects.toBeInstanceOf(InstanceNotFound)
-    await expect(engine.label(Order, "o-2", { "a b": "1" })).rejects.toThrow(/"a b" cannot name a label: use a letter/)
+    await expect(engine.label(Order, "o-2", { "a b": "1" })).rejects.toThrow(/"a b" cannot name a label; use a letter/)
     await expect(engine.label(Order, "o-2", { note: "x".repeat(10_000_000) })).rejects.toThrow(/takes 10000000 bytes, the limit is 500/)
     const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`l${index}`, "x"]))
     await expect(engine.label(Order, "o-2", many)).rejects.toBeInstanceOf(LabelsRefused)

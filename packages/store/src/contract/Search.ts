@@ -102,13 +102,16 @@ export type LabelOutcome =
 /** The most labels of one instance. */
 export const mostLabels = 20
 
-/** Why labels cannot be stored; undefined where they can. */
-export const labelsProblem = (changes: LabelChanges): string | undefined => {
+/** Why labels cannot be stored, and the next step; undefined where they can. */
+export const labelsProblem = (changes: LabelChanges): { readonly problem: string; readonly nextStep: string } | undefined => {
   for (const [name, value] of Object.entries(changes)) {
     if (!/^[a-zA-Z][a-zA-Z0-9_.-]{0,99}$/.test(name))
-      return `${JSON.stringify(name.slice(0, 40))} cannot name a label: use a letter, then at most 99 letters, digits, dots, hyphens and underscores`
+      return {
+        problem: `${JSON.stringify(name.slice(0, 40).toWellFormed())} cannot name a label`,
+        nextStep: "use a letter, then at most 99 letters, digits, dots, hyphens and underscores",
+      }
     const problem = value === null ? undefined : textProblem(`label ${name}`, value)
-    if (problem !== undefined) return problem
+    if (problem !== undefined) return { problem, nextStep: "keep the text elsewhere, and a short reference in the label" }
   }
   return undefined
 }
