@@ -83,12 +83,12 @@ const searchInstances = (journal: JournalService, machine: { readonly name: stri
       ...(state === undefined ? {} : { tag: typeof state === "string" ? [state] : state }),
       ...defined({ status, idPrefix, updatedAfter, updatedBefore }),
     }
-    const page = listOf(yield* journal.search(filter, size, after))
     const isOfFields = search.order !== undefined || search.where.some(({ isLabel }) => !isLabel)
     const values = isOfFields ? indexedValuesOf(machine) : undefined
-    if (values === undefined) return page
-    const { isComplete, filled } = yield* indexProgress(journal, name, values)
-    return isComplete ? page : { ...page, filling: { filled } }
+    // Read first: a fill that ends during the search may have found instances that the search did not.
+    const progress = values === undefined ? undefined : yield* indexProgress(journal, name, values)
+    const page = listOf(yield* journal.search(filter, size, after))
+    return progress === undefined || progress.isComplete ? page : { ...page, filling: { filled: progress.filled } }
   })
 
 const defined = <A extends object>(values: A) =>
