@@ -143,7 +143,9 @@ const useFound = (text: string): { readonly found: ReadonlyArray<Found>; readonl
     combine: (answers) => ({
       isFetching: answers.some(({ isFetching }) => isFetching),
       // An instance may be found by several fields.
-      found: [...new Map(answers.flatMap(({ data }) => data?.instances ?? []).map((one) => [instanceHref(one.machine, one.id), one])).values()],
+      found: [
+        ...new Map(answers.flatMap(({ data }) => data?.instances ?? []).map((one) => [instanceHref(one.machine, one.id), one])).values(),
+      ],
     }),
   })
   const all: ReadonlyArray<Found> = [
