@@ -21,6 +21,7 @@ const programs = [
   "packages/eventlog/test/worker.ts",
   "packages/durable/test/workflow/parity/worker.ts",
   "packages/uploads/test/crash/worker.ts",
+  "packages/uploads/test/crash/deliverer.ts",
   "packages/knowledge/test/batch/crash/child.ts",
   "packages/knowledge/test/runs/crashWorker.ts",
   "packages/knowledge/test/verdict/killedReviewer.ts",

@@ -157,6 +157,7 @@ const offered: Readonly<Record<string, Offered>> = {
   "uploads.mapping": { command: "upload mapping" },
   "uploads.keepMapping": { command: "upload mapping", names: { locale: "keep", fields: "keep", others: "keep" } },
   "uploads.forgetMapping": { command: "upload mapping" },
+  "uploads.plan": { command: "upload run" },
   "uploads.list": { command: "upload list" },
   "uploads.get": { command: "upload show", names: { batchId: "upload" } },
   "uploads.events": { command: "upload watch", names: { batchId: "upload", "last-event-id": "upload" } },

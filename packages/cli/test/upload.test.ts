@@ -84,6 +84,22 @@ describe("an upload from the command line", () => {
     assert.deepInclude(statuses(retried.out).at(-1)?.items, { stored: 3, failed: 0 })
   })
 
+  it("of items that are stored already is counted first, and keeps them where it is asked to", async () => {
+    await writeFile(join(cwd, "stock.csv"), "id,title\ns1,One\ns2,Two\n")
+    assert.strictEqual((await detent("upload", "run", "stock.csv")).code, 0)
+    await writeFile(join(cwd, "stock2.csv"), "id,title\ns1,One\ns2,Other\ns3,Three\n,Four\n")
+    const counted = await detent("upload", "run", "stock2.csv", "--dry-run")
+    assert.strictEqual(counted.code, 5, counted.err)
+    assert.match(
+      counted.out,
+      /^format +CSV, UTF-8, delimiter ,, 2 columns\ninsert +1\nupdate +1\nskip +1\nrefuse +1\nrefuse +1 missing_id, such as item 3, line 5: /,
+    )
+    const kept = await detent("upload", "run", "stock2.csv", "--existing", "skip", "--json")
+    assert.deepInclude(statuses(kept.out).at(-1)?.items, { stored: 3, failed: 1 })
+    const item = await detent("upload", "item", "Items", "s2", "--json")
+    assert.deepInclude(JSON.parse(item.out).item, { title: "Two" })
+  })
+
   it("lists as many items as its limit says, and the cursor of the next one", async () => {
     await writeItemFile(join(cwd, "many.jsonl"), { items: 1300, seed: 6, layout: "lines", firstId: 900_000 })
     const id = String(statuses((await detent("upload", "run", "many.jsonl", "--json")).out).at(-1)?.batchId)

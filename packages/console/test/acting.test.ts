@@ -203,6 +203,16 @@ describe("acting in the console", unless(noBrowser), () => {
       yield* tab.run((page) => page.keyboard.press("Escape"))
       yield* tab.run((page) => page.getByRole("button", { name: "Retry" }).click())
       yield* tab.until(`/\\b3\\s+stored/.test(document.body.innerText)`)
+      // A dry run counts what the next file would do.
+      yield* tab.run((page) => page.getByLabel("only count").check())
+      yield* tab.run((page) =>
+        page.getByLabel("File", { exact: true }).setInputFiles({
+          name: "next.csv",
+          mimeType: "text/csv",
+          buffer: Buffer.from("id,title\n11,One\n12,Other\n99,New\n,Bad\n"),
+        }),
+      )
+      yield* tab.shows("would insert 1, update 1, skip 1 and refuse 1.")
       assert.deepStrictEqual(tab.problems, [])
     }),
   )

@@ -7,7 +7,9 @@ import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine
 import { releasing } from "@detent/machine/internal"
 import {
   checkMapping,
+  type FileTooLarge,
   FileUnreadable,
+  inspectTable,
   localFile,
   type Mapping,
   MappingRefused,
@@ -36,14 +38,16 @@ import {
   type QueryRefused,
   type UploadUnknown,
 } from "./batch/BatchProblem.ts"
+import type { Existing } from "./batch/Existing.ts"
 import { newBatch, type UploadBatch } from "./batch/UploadBatch.ts"
 import { correctItems } from "./corrections/CorrectItems.ts"
 import { type CorrectionReport, correctFromFile } from "./corrections/CorrectionFile.ts"
 import { type FailureFile, type FailureOptions, type FailuresTooWide, failureFile } from "./corrections/FailureFile.ts"
 import { CollectionLimit } from "./file/Collected.ts"
-import { checkContentType, type HashedFile, inspect, md5Of } from "./file/FileInspection.ts"
+import { checkContentType, type HashedFile, inspect, md5Of, tableFile } from "./file/FileInspection.ts"
 import { FileDamaged, type FileProblem } from "./file/FileProblem.ts"
 import { isAddress, localFiles } from "./file/UploadFiles.ts"
+import { tableLimits } from "./file/UploadLimits.ts"
 import { type ItemStep, stepsOf } from "./ItemHistory.ts"
 import { itemInstanceId } from "./item/ItemEntity.ts"
 import type { ItemColumn } from "./kind/ItemColumns.ts"
@@ -54,7 +58,8 @@ import type { Preview } from "./mapping/Preview.ts"
 import { type PreviewOptions, previewFile } from "./mapping/PreviewFile.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
 import { checkReadable } from "./stages/BatchFile.ts"
-import { type Kind, kindNamed, kindOfBatch, type Uploading } from "./stages/Uploading.ts"
+import { planUpload, type UploadPlan } from "./stages/PlanUpload.ts"
+import { type Kind, kindNamed, kindOfBatch, kindOfFile, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { contentOf, findEntry } from "./store/Entries.ts"
 import type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
@@ -81,6 +86,8 @@ export interface StartOptions {
    * kept for the kind, or that of its definition, where the file has one of its columns.
    */
   readonly mapping?: Mapping | "none"
+  /** What becomes of items whose id is stored already: `update` replaces those that differ, `skip` keeps them. Default: `update`. */
+  readonly existing?: Existing
   /** Accepts a file whose content was uploaded before. */
   readonly force?: boolean
   /** The kind of its items: an upload definition, or its name. Default: the first kind of the service. */
@@ -95,6 +102,10 @@ export interface FilePreviewOptions extends Pick<StartOptions, "fileName" | "con
 export type PreviewError = FileProblem | UploadUnknown | PersistenceFailed
 
 export type StartError = FileProblem | MappingRefused | UploadUnknown | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
+/** How a dry run reads a file. */
+export type PlanOptions = Pick<StartOptions, "fileName" | "given" | "existing" | "kind" | "mapping">
+
+export type PlanError = FileProblem | MappingRefused | UploadUnknown | PersistenceFailed
 
 export type CorrectError = BatchNotFound | BatchNotRetryable | ItemNotFailed | ItemStillInvalid | UploadUnknown | ReadError
 
@@ -160,6 +171,13 @@ export interface UploadsService {
   named(kind: string): Effect.Effect<KindUploads<JsonObject, string>, UploadUnknown>
   /** Uploads a local file, or a file of the shared storage by its address. Returns when the batch is stored; the engine then runs it. */
   start(file: string, options?: StartOptions): Effect.Effect<BatchStatus, StartError>
+  /** Counts what an upload of the file would do with its items: insert, update, skip or refuse. Nothing is stored. */
+  plan(file: string, options?: PlanOptions): Effect.Effect<UploadPlan, PlanError>
+  /** The same for bytes from the network. */
+  receivePlan<E, R>(
+    bytes: Stream.Stream<Uint8Array, E, R>,
+    options: PlanOptions & { readonly fileName: string },
+  ): Effect.Effect<UploadPlan, PlanError | E, R>
   /** Stores the bytes as a file and uploads it. */
   receive<E, R>(
     bytes: Stream.Stream<Uint8Array, E, R>,
@@ -360,6 +378,51 @@ export class UploadService implements UploadsService {
     })
   }
 
+  plan(file: string, options: PlanOptions = {}): Effect.Effect<UploadPlan, PlanError> {
+    const path = isAddress(file) ? file : resolve(file)
+    return this.#plan(path, options.fileName ?? basename(path), options)
+  }
+
+  receivePlan<E, R>(bytes: Stream.Stream<Uint8Array, E, R>, options: PlanOptions & { readonly fileName: string }) {
+    return this.#receiveOnce(bytes, "plan", options.fileName, (path) => this.#plan(path, options.fileName, options))
+  }
+
+  #plan(
+    path: string,
+    name: string,
+    { given = {}, existing = "update", kind: named, mapping }: PlanOptions,
+  ): Effect.Effect<UploadPlan, PlanError> {
+    return Effect.gen({ self: this }, function* () {
+      const { files, limits } = this.#uploading
+      const kind = yield* this.#kind(named)
+      const file = tableFile(files, path, name)
+      const { format: table } = yield* inspectTable(file, given, tableLimits(limits))
+      const mapped = yield* chooseMapping(this.#uploading, kind, { path, name, table }, mapping)
+      return yield* planUpload(this.#uploading, kindOfFile(kind, table, mapped?.mapping), { file, table, existing })
+    })
+  }
+
+  /** Stores bytes as a file that is used once, and removes it. */
+  #receiveOnce<A, E, R, E2>(
+    bytes: Stream.Stream<Uint8Array, E, R>,
+    purpose: string,
+    fileName: string,
+    use: (path: string) => Effect.Effect<A, E2>,
+  ): Effect.Effect<A, E | E2 | FileUnreadable | FileTooLarge, R> {
+    return Effect.gen({ self: this }, function* () {
+      const { folder, limits } = this.#uploading
+      const path = resolve(join(folder, `${purpose}-${yield* freshNumber}`))
+      const receiving = receive(bytes, localTarget(path), fileName, limits.maxFileBytes, new CollectionLimit(0))
+      return yield* Effect.ensuring(
+        Effect.andThen(
+          receiving,
+          Effect.suspend(() => use(path)),
+        ),
+        releasing(path, () => localFiles.remove(path)),
+      )
+    })
+  }
+
   /** Copies a local file to the storage that all machines share. */
   #share(path: string, options: StartOptions & { readonly fileName: string }): Effect.Effect<BatchStatus, StartError> {
     const { fileName } = options
@@ -413,6 +476,7 @@ export class UploadService implements UploadsService {
         table,
         ...(file.given === undefined ? {} : { given: file.given }),
         ...(mapped === undefined ? {} : { mapping: mapped.mapping, mappingSource: mapped.source }),
+        ...(file.existing === undefined ? {} : { existing: file.existing }),
       }
     })
   }
@@ -599,14 +663,10 @@ export class UploadService implements UploadsService {
     { fileName, given }: CorrectionOptions & { readonly fileName: string },
   ): Effect.Effect<CorrectionReport, CorrectFileError | E, R> {
     return Effect.gen({ self: this }, function* () {
-      const { folder, limits } = this.#uploading
       // Refused before the bytes are read.
       yield* this.#correctable(batchId, fileName)
-      const path = resolve(join(folder, `corrections-${yield* freshNumber}`))
-      const receiving = receive(bytes, localTarget(path), fileName, limits.maxFileBytes, new CollectionLimit(0))
-      return yield* Effect.ensuring(
-        Effect.andThen(receiving, this.#correctFrom(batchId, localFile(path, fileName), given)),
-        releasing(path, () => localFiles.remove(path)),
+      return yield* this.#receiveOnce(bytes, "corrections", fileName, (path) =>
+        this.#correctFrom(batchId, localFile(path, fileName), given),
       )
     })
   }

@@ -9,29 +9,33 @@
  * ```
  */
 import { readFileSync } from "node:fs"
-import { Engine } from "@detent/durable"
+import { CommandWorker, Engine, type WorkerOptions } from "@detent/durable"
 import type { EntityWorkflowError } from "@detent/entity"
 import type { PersistenceFailed } from "@detent/machine"
 import type { TaskLimit } from "@detent/processes"
+import { Commands, type CommandsService } from "@detent/store"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import type { MigrationError } from "effect/sql/Migrator"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Notice } from "./batch/BatchWork.ts"
 import { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
+import { type Deliveries, makeDeliveries } from "./deliver/Delivery.ts"
 import { filesIn, type SharedFiles } from "./file/UploadFiles.ts"
 import { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 import { loadItemWorkflow } from "./item/ItemWorkflow.ts"
+import type { ItemKind } from "./kind/ItemKind.ts"
 import { Items } from "./kind/Items.ts"
 import type { AnyUpload } from "./kind/UploadDefinition.ts"
 import { defaultItemLimit, makeItemReader } from "./reading/ItemReader.ts"
 import { makeBatchWork } from "./stages/makeBatchWork.ts"
 import { ReadOnce } from "./stages/ReadOnce.ts"
 import type { Kind, Uploading } from "./stages/Uploading.ts"
-import { itemTable } from "./store/ItemTable.ts"
+import { type ItemTable, itemTable } from "./store/ItemTable.ts"
 import { makeViews } from "./store/ItemViews.ts"
 import { UploadStore } from "./store/UploadStore.ts"
 import { UploadService, type UploadsService } from "./UploadService.ts"
@@ -58,6 +62,11 @@ export interface UploadsOptions extends Partial<UploadLimits> {
    */
   readonly keptBytes?: number
   /**
+   * How this process sends the deliveries of definitions with `deliver`; false leaves them to other processes. Default: the settings of any
+   * worker of commands.
+   */
+  readonly deliver?: WorkerOptions | false
+  /**
    * The time and memory (in MB, of a worker process) that reading one item may take, where worker processes read the items. Default:
    * 10 seconds and 512 MB.
    */
@@ -72,7 +81,11 @@ const make = (options: UploadsOptions) =>
     const store = yield* UploadStore.open(options.schema ?? "detent")
     const kinds = new Map<string, Kind>()
     const { uploads = [Items] } = options
-    for (const { kind } of uploads) kinds.set(kind.name, { ...kind, table: itemTable(store, kind.name) })
+    const commands = yield* Effect.serviceOption(Commands)
+    for (const { kind } of uploads) {
+      const table = itemTable(store, kind.name)
+      kinds.set(kind.name, { ...kind, table, deliveries: deliveriesOf(kind, table, Option.getOrUndefined(commands)) })
+    }
     yield* makeViews(store, kinds.values())
     const items = yield* loadItemWorkflow(readDefinition("upload-item.json"))
     yield* engine.register(items.machine)
@@ -92,8 +105,25 @@ const make = (options: UploadsOptions) =>
     }
     const workflow = yield* loadBatchWorkflow(readDefinition("upload-batch.json"), makeBatchWork(uploading))
     yield* engine.register(workflow.machine)
+    const deliveries = [...kinds.values()].flatMap((kind) => (kind.deliveries === undefined ? [] : [kind.deliveries]))
+    if (options.deliver !== false && deliveries.length > 0 && Option.isSome(commands)) {
+      yield* Effect.forEach(deliveries, ({ limit }) => limit, { discard: true })
+      const worker = CommandWorker.layer(
+        deliveries.map(({ handler }) => handler),
+        options.deliver,
+      )
+      yield* Layer.build(Layer.provide(worker, Layer.succeed(Commands, commands.value)))
+    }
     return new UploadService(uploading, { workflow, defaultKind: (uploads[0] ?? Items).name })
   })
+
+const deliveriesOf = (kind: ItemKind, table: ItemTable, commands: CommandsService | undefined): Deliveries | undefined => {
+  const { name, deliver, decode } = kind
+  if (deliver === undefined) return undefined
+  if (commands === undefined)
+    throw new TypeError(`the upload ${name} delivers its items, and its store has no commands; use SqliteStore or PostgresStore`)
+  return makeDeliveries(name, deliver, { table, decode, commands })
+}
 
 /** The text of a workflow. The workflows are JSON files of this package, which can be read and changed. */
 export const readDefinition = (name: "upload-batch.json" | "upload-item.json"): string =>

@@ -30,6 +30,7 @@ export {
   UploadUnknown,
 } from "./batch/BatchProblem.ts"
 export type { BatchWork, Counts, Notice } from "./batch/BatchWork.ts"
+export { Existing } from "./batch/Existing.ts"
 export {
   type ErrorGroup,
   type ErrorSummary,
@@ -42,6 +43,7 @@ export { criteria, loadBatchWorkflow, maxRetries, retryWindow } from "./batch/Up
 export { CorrectionRefusal } from "./corrections/CorrectItems.ts"
 export type { CorrectionReport, RefusedCorrection } from "./corrections/CorrectionFile.ts"
 export { type FailureFile, FailureFormat, type FailureOptions, FailuresTooWide } from "./corrections/FailureFile.ts"
+export { deliveryQueue } from "./deliver/Delivery.ts"
 export { FileChanged, FileDamaged, type FileProblem, TooManyItems } from "./file/FileProblem.ts"
 export type { SharedFiles, UploadFiles } from "./file/UploadFiles.ts"
 export { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
@@ -50,6 +52,7 @@ export type { FieldValue } from "./item/FieldToken.ts"
 export { ItemEntity } from "./item/ItemEntity.ts"
 export { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
 export { loadItemWorkflow } from "./item/ItemWorkflow.ts"
+export type { DeliverOptions, Delivery } from "./kind/DeliverOptions.ts"
 export type { ColumnType, ItemColumn } from "./kind/ItemColumns.ts"
 export type { Integrity, JsonObject } from "./kind/ItemKind.ts"
 export { Items } from "./kind/Items.ts"
@@ -63,6 +66,7 @@ export {
   type UploadSettings,
 } from "./kind/UploadDefinition.ts"
 export { Preview, PreviewRow } from "./mapping/Preview.ts"
+export type { UploadPlan } from "./stages/PlanUpload.ts"
 export type { ItemPage, ItemQuery, StoredItem } from "./store/ItemTable.ts"
 export type { KeptMapping } from "./store/Mappings.ts"
 export type { EntryState } from "./store/Rows.ts"
@@ -76,6 +80,8 @@ export type {
   ItemHistory,
   KindUploads,
   KnownUpload,
+  PlanError,
+  PlanOptions,
   PreviewError,
   RetryBatchError,
   SearchError,

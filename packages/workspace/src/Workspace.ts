@@ -475,13 +475,16 @@ const tasksIn = ({ data, knowledge = {}, config }: Opening) =>
 
 const runsTasks = (options: Opening): boolean => options.tasks ?? (options.role === "work" && engineOptions(options).worker !== false)
 
-const uploadsIn = ({ data, uploads, config }: Opening) =>
+const uploadsIn = (opening: Opening) =>
   Effect.gen(function* () {
+    const { data, role, uploads, config } = opening
     const { Uploads, Items } = yield* Effect.promise(() => import("@detent/uploads"))
     const named = config?.uploads?.map((one) => (one === "items" ? Items : one))
     const kinds = named === undefined ? {} : { uploads: named }
     const itemLimits = optional({ itemLimit: config?.limits?.uploadItem, maxItems: config?.limits?.uploadItems })
-    const given = { ...kinds, ...itemLimits, ...uploads, folder: join(localFolderOf(data), "uploads") }
+    const { worker } = engineOptions(opening)
+    const deliver = role === "work" ? worker : false
+    const given = { ...kinds, ...itemLimits, ...optional({ deliver }), ...uploads, folder: join(localFolderOf(data), "uploads") }
     if (!isBucketLocation(data)) return Uploads.layer(given)
     const { sharedUploads } = yield* Effect.promise(() => import("./SharedUploads.ts"))
     return Layer.unwrap(Effect.map(sharedUploads(data), (sharedFiles) => Uploads.layer({ ...given, sharedFiles })))

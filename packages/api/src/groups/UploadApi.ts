@@ -88,8 +88,8 @@ export const UploadItem = Schema.Struct({
 export const UploadItemHistory = Schema.Struct({
   ...UploadItem.fields,
   /**
-   * The text of the item in the file or in a correction; absent where it is too large or not text, and was not kept, and where a later
-   * upload has replaced the stored item.
+   * The text of the item in the file or in a correction; absent where it is too large or not text, and was not kept, and where the
+   * stored item is of another upload.
    */
   source: Schema.optionalKey(Schema.String),
   /** The states of the item, in order. */
@@ -173,6 +173,25 @@ export const CorrectionReport = Schema.Struct({
 }).annotate({ identifier: "CorrectionReport" })
 export type CorrectionReport = typeof CorrectionReport.Type
 
+const Existing = Schema.Literals(["update", "skip"])
+
+/** What an upload of a file would do with its items. */
+export const UploadPlan = Schema.Struct({
+  items: Schema.Int,
+  /** Items whose id is new. */
+  insert: Schema.Int,
+  /** Items whose id is stored with other content. */
+  update: Schema.Int,
+  /** Items whose id is stored with the same content, or with any where stored items are kept. */
+  skip: Schema.Int,
+  /** Items that would fail. */
+  fail: Schema.Int,
+  errors: Schema.Array(Schema.Struct({ reason: Schema.String, count: Schema.Int, example: Schema.optionalKey(Schema.String) })),
+  /** The format that was found in the file or given. */
+  format: Schema.String,
+}).annotate({ identifier: "UploadPlan" })
+export type UploadPlan = typeof UploadPlan.Type
+
 export const FailureFormat = Schema.Literals(["csv", "jsonl"])
 
 /** What the sender says of the format of a file. */
@@ -194,6 +213,8 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       query: {
         force: Schema.optionalKey(Schema.Literals(["true", "false"])),
         kind: Schema.optionalKey(kindParams.kind),
+        /** What becomes of items whose id is stored already. Default: `update`. */
+        existing: Schema.optionalKey(Existing),
         ...tableQuery,
         md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u, { expected: "an MD5 in hex" }))),
       },
@@ -205,7 +226,8 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       .annotate(
         OpenApi.Description,
         "Stores the file of a multipart form, as a stream, and starts its upload. The form has one file, in the part `file`. `kind` is " +
-          "the kind of its items. Format, encoding, delimiter, quote, header and sheet are found in the file where they are not given. " +
+          "the kind of its items. Items that are stored already are replaced where they differ; with `existing=skip`, they stay. " +
+          "Format, encoding, delimiter, quote, header and sheet are found in the file where they are not given. " +
           "The part `mapping`, before the file, says which columns the fields are read from; without it, the mapping that is kept for the " +
           "kind is used. " +
           "With `md5`, a file that was damaged in transit is refused.",
@@ -229,6 +251,19 @@ export class UploadApi extends HttpApiGroup.make("uploads")
         "Reads the first rows of a file by a mapping, and stores nothing: the items that they would become, why rows would fail, and the " +
           "fields that are missing. Without a mapping, the one that is kept for the kind is used, or one is proposed by the names and values " +
           "of the columns. With `isPart`, the file is only the beginning of a longer one.",
+      )
+      .annotate(OpenApi.Transform, withFileParts("file")),
+    HttpApiEndpoint.post("plan", "/api/v1/upload-plans", {
+      query: { kind: Schema.optionalKey(kindParams.kind), existing: Schema.optionalKey(Existing), ...tableQuery },
+      payload: UploadForm.pipe(HttpApiSchema.asMultipartStream(formLimits)),
+      success: UploadPlan,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Count what an upload would do")
+      .annotate(
+        OpenApi.Description,
+        "A dry run: reads the file of a multipart form, and counts how many of its items an upload would insert, update, skip and refuse. " +
+          "Nothing is stored.",
       )
       .annotate(OpenApi.Transform, withFileParts("file")),
     HttpApiEndpoint.get("list", "/api/v1/uploads", {

@@ -40,6 +40,7 @@ export type ReviewedFact = typeof BatchApi.ReviewedFact.Encoded
 export type UploadListing = typeof UploadApi.UploadListing.Encoded
 export type UploadStatus = typeof UploadApi.UploadStatus.Encoded
 export type UploadItem = typeof UploadApi.UploadItem.Encoded
+export type UploadPlan = typeof UploadApi.UploadPlan.Encoded
 export type CorrectionReport = typeof UploadApi.CorrectionReport.Encoded
 export type UploadKind = typeof UploadApi.UploadKind.Encoded
 export type UploadPreview = typeof UploadApi.UploadPreview.Encoded

@@ -70,11 +70,14 @@ export const MappingDialog = ({
   file,
   kinds,
   kind: firstKind,
+  existing,
   onClose,
 }: {
   readonly file: File
   readonly kinds: ReadonlyArray<UploadKind>
   readonly kind: string | undefined
+  /** What becomes of items whose id is stored already. */
+  readonly existing: "update" | "skip"
   readonly onClose: () => void
 }) => {
   const toast = useToast()
@@ -104,7 +107,7 @@ export const MappingDialog = ({
       const form = new FormData()
       form.append("mapping", mapping.fields.length === 0 && mapping.others !== "drop" ? "none" : JSON.stringify(mapping))
       form.append("file", file)
-      const path = pathOf(["uploads"], { kind, ...given })
+      const path = pathOf(["uploads"], { kind, existing, ...given })
       const response = await send(path, { method: "POST", body: form, headers: { "idempotency-key": newKey() } })
       const status = (await response.json()) as UploadStatus
       toast({ text: `${status.fileName} is being stored.`, href: hrefOf(["uploads", status.batchId]) })

@@ -22,8 +22,8 @@ export const uploadHandlers = HttpApiBuilder.group(
     const changing = yield* makeChanging<Uploads>()
     const feed = yield* UploadFeed
     return handlers
-      .handle("send", ({ request, headers, query: { force, kind, md5, ...table } }) => {
-        const options = { key: headers["idempotency-key"], force: force === "true", kind, md5, given: givenTable(table) }
+      .handle("send", ({ request, headers, query: { force, kind, existing, md5, ...table } }) => {
+        const options = { key: headers["idempotency-key"], force: force === "true", kind, existing, md5, given: givenTable(table) }
         // The file is stored while it arrives: later parts of the form are not read first.
         return operating(
           Effect.scoped(Effect.flatMap(readFile(request), ({ file, mapping }) => uploads.receive(file, { ...options, mapping }))),
@@ -35,6 +35,15 @@ export const uploadHandlers = HttpApiBuilder.group(
           Effect.scoped(Effect.flatMap(readFile(request), ({ file, mapping }) => uploads.preview(file, { ...options, mapping }))),
         )
       })
+      .handle("plan", ({ request, query: { kind, existing, ...table } }) =>
+        operating(
+          Effect.scoped(
+            Effect.flatMap(readFile(request), ({ file, mapping }) =>
+              uploads.receivePlan(file, { kind, existing, mapping, given: givenTable(table) }),
+            ),
+          ),
+        ),
+      )
       .handle("list", ({ query: { limit = pageSize, after } }) => operating(uploads.list({ limit, after })))
       .handle("get", ({ params }) => operating(uploads.status(params.batchId)))
       .handleRaw("events", ({ params: { batchId }, headers }) =>

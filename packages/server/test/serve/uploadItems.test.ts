@@ -87,6 +87,32 @@ describe("items of uploads over HTTP", () => {
     }),
   )
 
+  it.live("are counted by a dry run, and kept or updated by an upload", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* running
+      const server = { url, client } as Served
+      yield* upload(server, '{"sku":"p1","title":"one"}\n{"sku":"p2","title":"two"}')
+      const second = '{"sku":"p1","title":"one"}\n{"sku":"p2","title":"changed"}\n{"sku":"p3","title":"three"}\n{"sku":"p4"}'
+      const send = (path: string) => {
+        const body = new FormData()
+        body.append("file", new Blob([second]), "second.jsonl")
+        return request(`${url}/api/v1/${path}`, { method: "POST", body })
+      }
+      const plan = yield* send("upload-plans?kind=Things")
+      assert.strictEqual(plan.status, 200, plan.text)
+      assert.deepInclude(JSON.parse(plan.text), { items: 4, insert: 1, update: 1, skip: 1, fail: 1, format: "lines of JSON, UTF-8" })
+      assert.deepInclude(JSON.parse((yield* send("upload-plans?kind=Things&existing=skip")).text), { insert: 1, update: 0, skip: 2 })
+      assert.strictEqual((yield* send("upload-plans?kind=Nothing")).status, 404)
+      const kept = JSON.parse((yield* send("uploads?kind=Things&existing=skip")).text)
+      yield* Effect.repeat(client.uploads.get({ params: { batchId: kept.batchId } }), {
+        until: ({ isResting, state }) => isResting && state !== "uploaded",
+        schedule: Schedule.spaced("50 millis"),
+      })
+      assert.deepInclude((yield* get(`${url}/api/v1/upload-kinds/Things/items/p2`)).body.item, { title: "two" })
+      assert.strictEqual((yield* get(`${url}/api/v1/upload-kinds/Things/items/p3`)).body.batchId, kept.batchId)
+    }),
+  )
+
   it.live("that failed are a file, and the corrected file corrects them", () =>
     Effect.gen(function* () {
       const { url, client } = yield* running

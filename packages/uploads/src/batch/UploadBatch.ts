@@ -2,6 +2,7 @@
 import { Mapping, MappingSource, TableFormat, TableOptions } from "@detent/tables"
 import * as Schema from "effect/Schema"
 import { ProblemReason } from "../item/ItemProblem.ts"
+import { Existing } from "./Existing.ts"
 
 /** Items that failed for the same reason. */
 export const ErrorGroup = Schema.Struct({
@@ -63,6 +64,8 @@ export const UploadBatch = Schema.Struct({
   fileModifiedAt: Schema.optionalKey(Schema.Finite),
   fileMd5Hash: Schema.optionalKey(Schema.String),
   contentType: Schema.optionalKey(Schema.String),
+  /** What it does with items that are stored already. Default: `update`. */
+  existing: Schema.optionalKey(Existing),
   /** What its user says of the format of the file. */
   given: Schema.optionalKey(TableOptions),
   /** The format of the file. */

@@ -4,6 +4,7 @@ import type { Mapping, TargetField } from "@detent/tables"
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Notice } from "../batch/BatchWork.ts"
+import type { DeliverOptions } from "./DeliverOptions.ts"
 import type { ItemColumn } from "./ItemColumns.ts"
 import type { ReadItem } from "./ReadItem.ts"
 
@@ -64,5 +65,6 @@ export interface ItemKind {
   readonly module: string | undefined
   readonly check: ((item: object) => string | undefined) | undefined
   readonly notify: ((notice: Notice) => Effect.Effect<void, unknown>) | undefined
+  readonly deliver: DeliverOptions<object> | undefined
   readonly integrity: Integrity
 }

@@ -24,6 +24,7 @@ import type { StandardSchemaV1 } from "effect/StandardSchema"
 import type { Notice } from "../batch/BatchWork.ts"
 import { tokensOf } from "../item/FieldToken.ts"
 import type { ItemProblem, ProblemReason } from "../item/ItemProblem.ts"
+import { checkDeliver, type DeliverOptions } from "./DeliverOptions.ts"
 import { columnsOf } from "./ItemColumns.ts"
 import type { Integrity, ItemContent, ItemKind } from "./ItemKind.ts"
 import { bad, kindOf } from "./ReadItem.ts"
@@ -60,6 +61,11 @@ export interface UploadSettings<Item> {
   readonly check?: (item: Item) => string | undefined
   /** Called when a batch of this kind is completed, partially completed or failed: at least once, always with the same `key`. */
   readonly notify?: (notice: Notice) => Effect.Effect<void, unknown>
+  /**
+   * Sends stored items in batches to where they belong, such as an API or another database: each delivery once, with the same key when it is
+   * repeated. Items that were stored before it is given are not sent.
+   */
+  readonly deliver?: DeliverOptions<Item>
   /**
    * How extraction checks that the file has not changed since validation: by its size and modification time (`time`); by its size
    * alone (`size`), for file systems without reliable times; or also by its MD5 (`hash`), which reads the file once more.
@@ -123,6 +129,7 @@ export const defineUpload = <
   const { name, index } = options
   if (!namePattern.test(name))
     throw new TypeError(`${JSON.stringify(name)} cannot name an upload; use up to 64 letters, digits, - and _, with a letter first`)
+  if (options.deliver !== undefined) checkDeliver(name, options.deliver)
   checkSchema(options.schema, `the item of upload ${name}`)
   const kind = itemKind(options)
   const problems = options.mapping === undefined ? [] : checkMapping(options.mapping, { fields: kind.targets })
@@ -189,9 +196,11 @@ type TextOf = ReadonlyArray<string> | ((item: object) => string)
 const settingsOf = <Item>({
   check,
   notify,
+  deliver,
   integrity,
   module,
-}: UploadSettings<Item>): Pick<ItemKind, "check" | "notify" | "integrity" | "module"> => ({
+}: UploadSettings<Item>): Pick<ItemKind, "check" | "notify" | "deliver" | "integrity" | "module"> => ({
+  deliver: deliver as ItemKind["deliver"],
   check: check as ItemKind["check"],
   notify,
   integrity: integrity ?? "time",
@@ -200,10 +209,11 @@ const settingsOf = <Item>({
 
 /** Keeps settings that are not given. A new check removes the module, whose definition has the old check. */
 const changesOf = <Item>(settings: UploadSettings<Item>): Partial<ItemKind> => {
-  const { check, notify, integrity, module } = settingsOf(settings)
+  const { check, notify, deliver, integrity, module } = settingsOf(settings)
   return {
     ...(settings.check === undefined ? {} : { check, module: undefined }),
     ...(settings.notify === undefined ? {} : { notify }),
+    ...(settings.deliver === undefined ? {} : { deliver }),
     ...(settings.integrity === undefined ? {} : { integrity }),
     ...(settings.module === undefined ? {} : { module }),
   }

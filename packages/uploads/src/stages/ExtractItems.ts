@@ -56,7 +56,7 @@ const extractFrom = (
       const store = (page: Page) =>
         Effect.andThen(
           Effect.flatMap(items.stamp, (stamp) => checkUnchanged(kind, batch, stamp)),
-          insisting(uploading, storeItems(uploading, kind, row, page, ids)),
+          insisting(uploading, storeItems(uploading, kind, row, page, ids, batch.existing)),
         )
       let reached = position.index
       while (reached < totalItemsInFile) {

@@ -6,6 +6,7 @@ import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import type { Existing } from "../batch/Existing.ts"
 import { itemInstanceId } from "../item/ItemEntity.ts"
 import { duplicateProblem, type ItemProblem } from "../item/ItemProblem.ts"
 import type { ItemContent } from "../kind/ItemKind.ts"
@@ -15,7 +16,7 @@ import { beginRetry, findStored, type Retried, updateEntries } from "../store/En
 import { limitNotes } from "../store/Limits.ts"
 import type { BatchRow, FailedRow } from "../store/Rows.ts"
 import { insisting } from "./ExtractItems.ts"
-import { itemMachine, type Kind, type Uploading } from "./Uploading.ts"
+import { itemMachine, type Kind, type Uploading, writeAndDeliver } from "./Uploading.ts"
 
 /** How many items one transaction retries. */
 const pageSize = 100
@@ -34,14 +35,21 @@ interface Outcome {
   readonly attempts: number
 }
 
-export const retryItems = (uploading: Uploading, kind: Kind, batch: BatchRow, key: string): Effect.Effect<void, PersistenceFailed> =>
+/** A run of retries. */
+interface Run {
+  /** The dedupe id of the events to the instances of its items. */
+  readonly key: string
+  readonly existing: Existing
+}
+
+export const retryItems = (uploading: Uploading, kind: Kind, batch: BatchRow, run: Run): Effect.Effect<void, PersistenceFailed> =>
   Effect.gen(function* () {
     let after = -1
     for (;;) {
       // A cancelled run waits for the end of this statement, so that it cannot mark items after the cancel has ended their retry.
       const page = yield* insisting(uploading, Effect.uninterruptible(beginRetry(uploading.store, batch.batch, after, pageSize)))
       if (page.length === 0) return
-      yield* retryPage(uploading, kind, batch, page, key)
+      yield* retryPage(uploading, kind, batch, page, run)
       after = page.at(-1)?.item_index ?? after
     }
   })
@@ -51,7 +59,7 @@ const retryPage = (
   kind: Kind,
   batch: BatchRow,
   page: ReadonlyArray<FailedRow>,
-  key: string,
+  { key, existing }: Run,
 ): Effect.Effect<void, PersistenceFailed> =>
   Effect.gen(function* () {
     const { store } = uploading
@@ -68,7 +76,7 @@ const retryPage = (
     const outcomes = yield* Effect.forEach(tried, (one) => insisting(uploading, tryAgain(uploading, batch, one, key)), {
       concurrency: pageSize,
     })
-    yield* insisting(uploading, enter(uploading, kind, batch, tried, outcomes))
+    yield* insisting(uploading, enter(uploading, kind, batch, tried, outcomes, existing))
     // Releases the instances: at 3 kB each, half a million of them would stay in memory until they are passivated.
     const ids = page.map((row) => itemInstanceId(batch.batch_id, row.item_index))
     yield* uploading.engine.release(uploading.items.machine, ids)
@@ -127,9 +135,10 @@ const tryAgain = (
 const enter = (
   { store }: Uploading,
   kind: Kind,
-  { batch }: BatchRow,
+  { batch, batch_id: batchId }: BatchRow,
   tried: ReadonlyArray<Tried>,
   outcomes: ReadonlyArray<Outcome>,
+  existing: Existing,
 ): Effect.Effect<void, PersistenceFailed> =>
   store.transact(
     "retryItems",
@@ -140,7 +149,7 @@ const enter = (
       const settled = tried.map((one, position) => settle(one, outcomes[position], taken))
       const entered = yield* updateEntries(store, batch, settled)
       const stored = settled.flatMap(({ index, item }) => (item !== undefined && entered.has(index) ? [{ batch, index, item }] : []))
-      yield* kind.table.write(stored)
+      yield* writeAndDeliver(kind, batchId, stored, existing)
       yield* addCounts(store, batch, { stored: stored.length, failed: -stored.length })
     }),
   )

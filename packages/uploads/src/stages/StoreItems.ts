@@ -8,6 +8,7 @@ import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
+import type { Existing } from "../batch/Existing.ts"
 import { type ItemEntity, itemInstanceId } from "../item/ItemEntity.ts"
 import { readingOf } from "../kind/ReadContent.ts"
 import { addCounts, advance } from "../store/Batches.ts"
@@ -16,7 +17,7 @@ import { findStored, insertEntries, type NewEntry } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import type { UploadStore } from "../store/UploadStore.ts"
 import type { Item, Page } from "./Page.ts"
-import { itemMachine, type Kind, type Uploading } from "./Uploading.ts"
+import { itemMachine, type Kind, type Uploading, writeAndDeliver } from "./Uploading.ts"
 
 /** Returns true if the items were stored, false if another process has advanced the batch. */
 export const storeItems = (
@@ -25,6 +26,7 @@ export const storeItems = (
   { batch, batch_id: batchId }: BatchRow,
   page: Page,
   ids: StoredIds,
+  existing: Existing = "update",
 ): Effect.Effect<boolean, PersistenceFailed> => {
   const { items, from, end } = page
   const storing = store.transact(
@@ -55,7 +57,7 @@ export const storeItems = (
       }
       yield* insertEntries(store, batch, entries)
       yield* addCounts(store, batch, { stored: good.length, failed: entries.length - good.length })
-      yield* kind.table.write(good)
+      yield* writeAndDeliver(kind, batchId, good, existing)
       return entries
     }),
   )

@@ -1,11 +1,14 @@
 /** The services and settings of the work on batches. */
 import type { EngineService } from "@detent/durable"
+import type { PersistenceFailed } from "@detent/machine"
 import type { Mapping, TableFormat } from "@detent/tables"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { UploadUnknown } from "../batch/BatchProblem.ts"
 import type { Notice } from "../batch/BatchWork.ts"
+import type { Existing } from "../batch/Existing.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
+import type { Deliveries } from "../deliver/Delivery.ts"
 import type { SharedFiles, UploadFiles } from "../file/UploadFiles.ts"
 import type { UploadLimits } from "../file/UploadLimits.ts"
 import type { loadItemWorkflow } from "../item/ItemWorkflow.ts"
@@ -13,14 +16,31 @@ import type { ItemKind } from "../kind/ItemKind.ts"
 import { kindOfMapping } from "../kind/MappedKind.ts"
 import { kindOfFormat } from "../kind/TableKind.ts"
 import type { ItemReader } from "../reading/ItemReader.ts"
+import type { ItemOfBatch } from "../store/Dialect.ts"
 import type { ItemTable } from "../store/ItemTable.ts"
 import type { UploadStore } from "../store/UploadStore.ts"
 import type { ReadOnce } from "./ReadOnce.ts"
 
-/** A kind with the table of its items. */
+/** A kind with the table of its items, and their deliveries where its definition has a handler. */
 export interface Kind extends ItemKind {
   readonly table: ItemTable
+  readonly deliveries: Deliveries | undefined
 }
+
+/** Writes items and, in the same transaction, the deliveries of those that are new or differ. */
+export const writeAndDeliver = (
+  { table, deliveries }: Kind,
+  batchId: string,
+  items: ReadonlyArray<ItemOfBatch>,
+  existing: Existing,
+): Effect.Effect<void, PersistenceFailed> =>
+  Effect.flatMap(table.write(items, existing), (written) => {
+    if (deliveries === undefined || written.size === 0) return Effect.void
+    return deliveries.enqueue(
+      batchId,
+      items.filter(({ item }) => written.has(item.id)),
+    )
+  })
 
 export interface Uploading {
   readonly engine: EngineService

@@ -77,7 +77,7 @@ const acceptHash = (
 const exampleLimit = 5
 
 /** Counts problems by reason, with the first few examples of each. */
-class ErrorCount {
+export class ErrorCount {
   readonly #groups = new Map<ItemProblem["reason"], { count: number; readonly examples: Array<ErrorGroup["examples"][number]> }>()
   total = 0
 

@@ -30,7 +30,9 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
   const count = (batch: UploadBatch) => withRow(batch, ({ stored, failed }) => Effect.succeed({ stored, failed }))
   const retryFailed = (batch: UploadBatch, key: string) =>
     withRow<void, UploadUnknown>(batch, (row) =>
-      Effect.flatMap(kindOfBatch(uploading, batch), (kind) => retryItems(uploading, kind, row, key)),
+      Effect.flatMap(kindOfBatch(uploading, batch), (kind) =>
+        retryItems(uploading, kind, row, { key, existing: batch.existing ?? "update" }),
+      ),
     )
   return {
     inspect: (batch) =>

@@ -3,9 +3,13 @@ import type * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment, Statement } from "effect/sql/Statement"
+import type { Existing } from "../batch/Existing.ts"
 import type { ItemColumn } from "../kind/ItemColumns.ts"
 import type { ItemContent } from "../kind/ItemKind.ts"
 import type { SearchTerm } from "./SearchText.ts"
+
+/** What becomes of a stored item with the id of a written one. `replace` writes it also where it is the same, with its words. */
+export type OnConflict = Existing | "replace"
 
 /** An item to write, with its batch and its index. */
 export interface ItemOfBatch {
@@ -27,6 +31,8 @@ export interface Dialect {
   readonly batches: Fragment
   readonly entries: Fragment
   readonly items: Fragment
+  /** Stands behind the table of entries where a reason is searched for. */
+  readonly byReason: Fragment
   /** Items that have exceeded the limit of reading. */
   readonly limits: Fragment
   /** The mappings that are kept for kinds. */
@@ -38,8 +44,12 @@ export interface Dialect {
   readonly flag: (value: boolean) => Fragment
   /** Writes new entries, each with one attempt. */
   readonly writeEntries: (entries: ReadonlyArray<EntryValues>) => Effect.Effect<void, SqlError>
-  /** Writes items of a kind, and replaces existing ones. */
-  readonly writeItems: (kind: string, items: ReadonlyArray<ItemOfBatch>) => Effect.Effect<void, SqlError>
+  /** Writes items of a kind: new ones, and stored ones as `existing` says. Returns the ids of those. */
+  readonly writeItems: (
+    kind: string,
+    items: ReadonlyArray<ItemOfBatch>,
+    existing: OnConflict,
+  ) => Effect.Effect<ReadonlySet<string>, SqlError>
   /** The view of a kind. */
   readonly view: (view: string, kind: string, columns: ReadonlyArray<ItemColumn>) => ViewStatements
   /** The name of a view, as SQL has it. */

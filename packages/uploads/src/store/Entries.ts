@@ -150,7 +150,8 @@ export const entriesPage = (
   batch: number,
   { reason, state = reason === undefined ? undefined : "failed", after, limit }: EntryFilter,
 ) => {
-  const { sql, entries } = dialect
+  const { sql, entries, byReason } = dialect
+  const index = reason === undefined || state === "stored" ? sql`` : byReason
   const conditions = [
     sql`batch = ${batch}`,
     sql`item_index > ${after ?? -1}`,
@@ -159,7 +160,7 @@ export const entriesPage = (
     ...(reason === undefined ? [] : [sql`reason = ${reason}`]),
   ]
   return sql`
-    select item_index, state, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
+    select item_index, state, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries} ${index}
     where ${sql.and(conditions)} order by item_index limit ${limit}`
 }
 

@@ -4,10 +4,11 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fragment } from "effect/sql/Statement"
 import { notACursor, type QueryRefused } from "../batch/BatchProblem.ts"
+import type { Existing } from "../batch/Existing.ts"
 import { type FieldValue, tokenOf } from "../item/FieldToken.ts"
-import type { JsonObject } from "../kind/ItemKind.ts"
+import type { ItemContent, JsonObject } from "../kind/ItemKind.ts"
 import type { ItemOfBatch } from "./Dialect.ts"
-import { ItemRow } from "./Rows.ts"
+import { ItemRow, SameRow } from "./Rows.ts"
 import { parseSearch } from "./SearchText.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
@@ -53,8 +54,12 @@ export interface ItemPage<out Item> {
 }
 
 export interface ItemTable {
-  /** Writes the content of items, and replaces existing ones. */
-  readonly write: (items: ReadonlyArray<ItemOfBatch>) => Effect.Effect<void, PersistenceFailed>
+  /** Writes the content of items. Returns the ids of those that were written: new ones and, with `update`, those that differ. */
+  readonly write: (items: ReadonlyArray<ItemOfBatch>, existing: Existing) => Effect.Effect<ReadonlySet<string>, PersistenceFailed>
+  /** The stored ids among those of the items, each with whether its content is the same. */
+  readonly compare: (items: ReadonlyArray<ItemContent>) => Effect.Effect<ReadonlyMap<string, boolean>, PersistenceFailed>
+  /** The items of a batch with these ids, except those that another batch has replaced. */
+  readonly load: (batch: number, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<StoredItem<JsonObject>>, PersistenceFailed>
   /** Finds an item, as JSON. */
   readonly find: (id: string) => Effect.Effect<Option.Option<StoredItem<JsonObject>>, PersistenceFailed>
   readonly search: (query: ItemQuery<string>) => Effect.Effect<ItemPage<JsonObject>, PersistenceFailed | QueryRefused>
@@ -80,7 +85,25 @@ export const itemTable = (store: UploadStore, kind: string): ItemTable => {
     index,
   })
   return {
-    write: (items) => store.run("writeItems", dialect.writeItems(kind, items)),
+    write: (items, existing) => store.running("writeItems", dialect.writeItems(kind, items, existing)),
+    compare: (items) => {
+      const { items: table, rows } = dialect
+      const given = JSON.stringify(items.map(({ id, content }) => [id, content]))
+      // The cross join makes SQLite look up each id in the index.
+      const compared = sql`
+        select i.id, case when i.content = value ->> 1 then 1 else 0 end as same
+        from ${rows(given)} cross join ${table} i where i.kind = ${kind} and i.id = value ->> 0`
+      if (items.length === 0) return Effect.succeed(new Map())
+      return Effect.map(store.rows("compareItems", SameRow, compared), (all) => new Map(all.map(({ id, same }) => [id, same === 1])))
+    },
+    load: (batch, ids) => {
+      const { items: table, batches, rows } = dialect
+      const found = sql`
+        select i.item, i.id, i.time, i.content, i.item_index, b.batch_id
+        from ${rows(JSON.stringify(ids.map((id) => [id])))} cross join ${table} i join ${batches} b on b.batch = i.batch
+        where i.kind = ${kind} and i.id = value ->> 0 and i.batch = ${batch}`
+      return Effect.map(store.rows("loadItems", ItemRow, found), (all) => all.map(shown))
+    },
     find: (id) => Effect.map(select(sql`i.id = ${id}`, sql``), ([row]) => Option.map(Option.fromNullishOr(row), shown)),
     search: (query) =>
       Effect.gen(function* () {

@@ -68,6 +68,9 @@ export const MappingRow = Schema.Struct({ mapping: Schema.fromJsonString(Mapping
 
 export const AttemptsRow = Schema.Struct({ attempts: Whole })
 
+/** A stored item, and whether it has the compared content. */
+export const SameRow = Schema.Struct({ id: Schema.String, same: Whole })
+
 export const IndexRow = Schema.Struct({ item_index: Whole })
 
 export const ItemRow = Schema.Struct({

@@ -32,7 +32,7 @@ export const rebuildSearch = (uploads: ReadonlyArray<AnyUpload>, after = 0): Reb
       const written = yield* store.decoding("rebuildSearch", () =>
         own.map((row) => ({ batch: row.batch, index: row.item_index, item: kind.contentOf(kind.decode(row.content)) })),
       )
-      yield* store.transact("rebuildSearch", writeItems(kind.name, written))
+      yield* store.transact("rebuildSearch", writeItems(kind.name, written, "replace"))
     }
     return rows.length < pageSize ? undefined : rows.at(-1)?.item
   })

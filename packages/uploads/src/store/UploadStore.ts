@@ -59,6 +59,11 @@ export class UploadStore {
     return Effect.try({ try: decode, catch: (cause) => failed(operation, cause) })
   }
 
+  /** Runs statements and returns their result. */
+  running<A>(operation: string, statements: Effect.Effect<A, SqlError>): Effect.Effect<A, PersistenceFailed> {
+    return persisting(operation, statements)
+  }
+
   /** Runs a statement and ignores its rows. */
   run(operation: string, statement: Effect.Effect<unknown, SqlError>): Effect.Effect<void, PersistenceFailed> {
     return Effect.asVoid(persisting(operation, statement))

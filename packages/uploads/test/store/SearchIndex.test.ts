@@ -28,9 +28,9 @@ it.effect.each([
         select (select count(distinct segid) from detent_upload_items_search_idx) as parts,
           (select count(*) from detent_upload_items_search_docsize) as items,
           (select count(*) from detent_upload_items_search where detent_upload_items_search match 'many') as found`
-      yield* sql.withTransaction(dialect.writeItems("Stories", items))
+      yield* sql.withTransaction(dialect.writeItems("Stories", items, "replace"))
       const [first] = yield* state
-      yield* sql.withTransaction(dialect.writeItems("Stories", items))
+      yield* sql.withTransaction(dialect.writeItems("Stories", items, "replace"))
       const [second] = yield* state
       return { first, second }
     })

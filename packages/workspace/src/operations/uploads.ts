@@ -7,6 +7,8 @@ import {
   type CorrectionReport,
   type Entry,
   type EntryQuery,
+  type ErrorGroup,
+  type Existing,
   type FailureOptions,
   type FailureReport,
   type FilePreviewOptions,
@@ -14,6 +16,7 @@ import {
   type Mapping,
   type StartOptions,
   type TableOptions,
+  type UploadPlan,
   Uploads,
 } from "@detent/uploads"
 import type * as Duration from "effect/Duration"
@@ -56,12 +59,15 @@ export const statusOf = ({
   ...optional({ problem: batch.failure?.message ?? problem?.message }),
   ...(batch.failure === undefined ? {} : { failure: failureOf(batch.failure) }),
   ...optional({ notificationError: batch.notificationError }),
-  errors: (batch.errorSummary?.groups ?? []).map(({ reason, count, examples: [first] }) => ({
+  errors: groupsOf(batch.errorSummary?.groups ?? []),
+})
+
+const groupsOf = (groups: ReadonlyArray<ErrorGroup>) =>
+  groups.map(({ reason, count, examples: [first] }) => ({
     reason,
     count,
     ...optional({ example: first === undefined ? undefined : `item ${first.index}, line ${first.line}: ${first.message}` }),
-  })),
-})
+  }))
 
 export type UploadStatus = ReturnType<typeof statusOf>
 
@@ -115,19 +121,21 @@ export interface ReceiveOptions {
   readonly given?: TableOptions | undefined
   /** Which columns the fields are read from; `none` is without one. Default: that of the kind. */
   readonly mapping?: Mapping | "none" | undefined
+  /** What becomes of items whose id is stored already. Default: `update`. */
+  readonly existing?: Existing | undefined
 }
 
 /** Stores the bytes as a file and starts its upload. */
 export const receive = <E, R>(
   { fileName, contentType, content }: ReceivedFile<E, R>,
-  { key, force, kind, md5, given, mapping }: ReceiveOptions,
+  { key, force, kind, existing, md5, given, mapping }: ReceiveOptions,
 ) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
     const options: StartOptions & { readonly fileName: string } = {
       fileName,
       force,
-      ...optional({ contentType, kind, md5, given, mapping }),
+      ...optional({ contentType, kind, existing, md5, given, mapping }),
     }
     if (key === undefined) return statusOf(yield* uploads.receive(content, options))
     const batchId = uploadOfKey(key)
@@ -159,9 +167,9 @@ export const receive = <E, R>(
   })
 
 /** Starts the upload of a local file, which is read in place. */
-export const start = (file: string, { force, kind, md5, given, mapping }: Omit<ReceiveOptions, "key">) =>
+export const start = (file: string, { force, kind, existing, md5, given, mapping }: Omit<ReceiveOptions, "key">) =>
   Effect.map(
-    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force, ...optional({ kind, md5, given, mapping }) })),
+    Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force, ...optional({ kind, existing, md5, given, mapping }) })),
     statusOf,
   )
 
@@ -193,6 +201,24 @@ export const keepMapping = (kind: string, mapping: Mapping) =>
 
 /** Forgets the mapping that is kept for a kind. */
 export const forgetMapping = (kind: string) => Effect.asVoid(Effect.flatMap(Uploads, (uploads) => uploads.forgetMapping(kind)))
+
+const planOf = ({ errors, table, ...counts }: UploadPlan) => ({ ...counts, errors: groupsOf(errors.groups), format: formatText(table) })
+
+type PlanOptions = Pick<ReceiveOptions, "kind" | "existing" | "given" | "mapping">
+
+/** Counts what an upload of a local file would do. Nothing is stored. */
+export const plan = (file: string, options: PlanOptions) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.plan(file, optional(options))),
+    planOf,
+  )
+
+/** Counts what an upload of a received file would do. Nothing is stored. */
+export const receivePlan = <E, R>({ fileName, content }: ReceivedFile<E, R>, options: PlanOptions) =>
+  Effect.map(
+    Effect.flatMap(Uploads, (uploads) => uploads.receivePlan(content, { fileName, ...optional(options) })),
+    planOf,
+  )
 
 /** A page of uploads, each with its state and number of items. An upload whose status cannot be read is listed without them. */
 export const list = (query: { readonly limit: number; readonly after?: number | undefined }) =>

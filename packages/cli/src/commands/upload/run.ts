@@ -1,6 +1,6 @@
 import { createReadStream, openAsBlob } from "node:fs"
 import { basename } from "node:path"
-import type { Mapping, TableOptions } from "@detent/uploads"
+import type { Existing, Mapping, TableOptions } from "@detent/uploads"
 import * as operations from "@detent/workspace/operations/uploads"
 import { optional } from "@detent/workspace/optional"
 import * as NodeStream from "@effect/platform-node/NodeStream"
@@ -8,8 +8,10 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../../Failure.ts"
 import { command } from "../../line/Command.ts"
+import { ExitCode } from "../../line/ExitCode.mjs"
+import { Output } from "../../output/Output.ts"
 import { checkKey, headersOf } from "../../workspace/Changing.ts"
-import { uploads as opening } from "../../workspace/Opening.ts"
+import { uploads as opening, type Place } from "../../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../../workspace/Server.ts"
 import { keyOption } from "../shared.ts"
 import { followOnServer, workOn } from "./following.ts"
@@ -31,6 +33,14 @@ export default command(
     options: [
       { name: "kind", kind: "text", value: "NAME", summary: "the kind of its items. Default: the first upload of the configuration" },
       { name: "force", kind: "flag", summary: "upload even if the same file was uploaded before" },
+      {
+        name: "existing",
+        kind: "text",
+        value: "WHAT",
+        choices: ["update", "skip"],
+        summary: "items whose id is stored already: update replaces those that differ, skip keeps them. Default: update",
+      },
+      { name: "dry-run", kind: "flag", summary: "count what the upload would insert, update, skip and refuse; nothing is stored" },
       { name: "md5", kind: "text", value: "HEX", summary: "the MD5 that the file must have; a damaged file is refused" },
       mappingOption,
       ...tableOptions,
@@ -42,6 +52,7 @@ export default command(
       { line: "detent upload run items.jsonl.gz --force --json", says: "uploads the file again, with progress as JSON lines" },
       { line: "detent upload run orders.csv --encoding windows-1252 --delimiter ';'", says: "a table whose format was found wrong" },
       { line: "detent upload run products.csv --mapping mapping.json", says: "by a mapping that `detent upload map` has shown" },
+      { line: "detent upload run products.csv --dry-run", says: "how many items are new, changed, the same or invalid" },
       { line: "detent upload run products.json --kind Products", says: "items of an upload that detent.config.ts defines" },
     ],
   },
@@ -52,6 +63,7 @@ export default command(
       yield* isFile(input.file)
       const given = yield* givenTable(input)
       const mapping = yield* readMapping(input.mapping)
+      if (input["dry-run"]) return yield* showPlan(input, given, mapping)
       const server = input.detach ? yield* neededServer(input, "uploads") : yield* runningServerWith(input, "uploads")
       if (server !== undefined) return yield* followOnServer(input, yield* sendToServer(server, { ...input, given, mapping }))
       return yield* Effect.gen(function* () {
@@ -68,6 +80,25 @@ const checkMd5 = (md5: string | undefined): Effect.Effect<void, WrongUsage> =>
         new WrongUsage({ problem: `--md5 ${md5} is not an MD5`, nextStep: "it has 32 hexadecimal digits, as md5sum prints them" }),
       )
 
+/** Reads the file and the database here, also where a server runs: nothing is changed. */
+const showPlan = (
+  input: Place & Pick<SentFile, "file" | "kind" | "existing">,
+  given: TableOptions,
+  mapping: Mapping | "none" | undefined,
+) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const plan = yield* operations.plan(input.file, { ...optional({ kind: input.kind, existing: input.existing, mapping }), given })
+    const { insert, update, skip, fail, errors, format } = plan
+    const reasons = errors.map(({ reason, count, example = "" }) => `refuse    ${count} ${reason}, such as ${example}\n`).join("")
+    yield* output.value(
+      plan,
+      () =>
+        `format    ${format}\ninsert    ${insert}\nupdate    ${update}\nskip      ${skip}\nrefuse    ${fail}\n${fail === 0 ? "" : reasons}`,
+    )
+    return fail === 0 ? ExitCode.ok : ExitCode.inPart
+  }).pipe(Effect.provide(opening.observing(input)))
+
 interface SentFile {
   readonly file: string
   readonly force: boolean
@@ -76,21 +107,22 @@ interface SentFile {
   readonly key: string | undefined
   readonly given: TableOptions
   readonly mapping: Mapping | "none" | undefined
+  readonly existing: Existing | undefined
 }
 
 /** With a key, the upload keeps a copy of the file, as a server does: another file with the same key is then refused. */
-const startHere = ({ file, force, kind, md5, key, given, mapping }: SentFile) => {
-  if (key === undefined) return operations.start(file, { force, kind, md5, given, mapping })
+const startHere = ({ file, force, kind, existing, md5, key, given, mapping }: SentFile) => {
+  if (key === undefined) return operations.start(file, { force, kind, existing, md5, given, mapping })
   const content = NodeStream.fromReadable<Uint8Array, WrongUsage>({
     evaluate: () => createReadStream(file),
     onError: (cause) => new WrongUsage({ problem: `${file} cannot be read: ${String(cause)}`, nextStep: "correct it and start again" }),
   })
-  return operations.receive({ fileName: basename(file), content }, { key, force, kind, md5, given, mapping })
+  return operations.receive({ fileName: basename(file), content }, { key, force, kind, existing, md5, given, mapping })
 }
 
 const Accepted = Schema.Struct({ batchId: Schema.String })
 
-const sendToServer = (server: RunningServer, { file, force, kind, md5, key, given, mapping }: SentFile) =>
+const sendToServer = (server: RunningServer, { file, force, kind, existing, md5, key, given, mapping }: SentFile) =>
   Effect.gen(function* () {
     const blob = yield* Effect.tryPromise({
       try: () => openAsBlob(file),
@@ -100,7 +132,7 @@ const sendToServer = (server: RunningServer, { file, force, kind, md5, key, give
     if (mapping !== undefined) form.append("mapping", mapping === "none" ? mapping : JSON.stringify(mapping))
     form.append("file", blob, basename(file))
     const table = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]))
-    const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind, md5 }), ...table }).toString()
+    const query = new URLSearchParams({ ...(force ? { force: "true" } : {}), ...optional({ kind, existing, md5 }), ...table }).toString()
     const answer = yield* server.post(`/api/v1/uploads${query === "" ? "" : `?${query}`}`, { form }, headersOf(key))
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
   })

@@ -5,7 +5,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { ColumnType } from "../../kind/ItemColumns.ts"
-import { type Dialect, entryColumns, type ItemOfBatch } from "../Dialect.ts"
+import { type Dialect, entryColumns, type ItemOfBatch, type OnConflict } from "../Dialect.ts"
 import type { SearchTerm } from "../SearchText.ts"
 import { viewQuery } from "../ViewQuery.ts"
 import { queryOf, sequenceText, vectorOf } from "./TextVector.ts"
@@ -15,6 +15,7 @@ export const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
   batches: sql.literal(`${schema}.upload_batches`),
   entries: sql.literal(`${schema}.upload_entries`),
   items: sql.literal(`${schema}.upload_items`),
+  byReason: sql``,
   limits: sql.literal(`${schema}.upload_limits`),
   mappings: sql.literal(`${schema}.upload_mappings`),
   rows: (json) => sql`jsonb_array_elements(${json}::jsonb) as one (value)`,
@@ -22,7 +23,7 @@ export const postgresDialect = (sql: SqlClient, schema: string): Dialect => ({
   flag: (value) => sql`${value}`,
   writeEntries: (entries) =>
     entries.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertEntries(schema), [JSON.stringify(entries)])),
-  writeItems: (kind, items) => writeItems(sql, schema, kind, items),
+  writeItems: (kind, items, existing) => writeItems(sql, schema, kind, items, existing),
   view: (view, kind, columns) => {
     const name = `${schema}."${view}"`
     const query = viewQuery(columns, ownColumns(schema, kind), fieldOf)
@@ -71,28 +72,44 @@ const matching = (sql: SqlClient, terms: ReadonlyArray<SearchTerm>, tokens: Read
   ])
 }
 
-const writeItems = (sql: SqlClient, schema: string, kind: string, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> => {
-  if (items.length === 0) return Effect.void
+const replacing = `do update set time = excluded.time, content = excluded.content, batch = excluded.batch,
+  item_index = excluded.item_index, search = excluded.search, sequence = excluded.sequence`
+
+const onConflict: Readonly<Record<OnConflict, string>> = {
+  skip: "do nothing",
+  update: `${replacing} where i.content <> excluded.content or i.time <> excluded.time`,
+  replace: replacing,
+}
+
+const writeItems = (
+  sql: SqlClient,
+  schema: string,
+  kind: string,
+  items: ReadonlyArray<ItemOfBatch>,
+  existing: OnConflict,
+): Effect.Effect<ReadonlySet<string>, SqlError> => {
+  if (items.length === 0) return Effect.succeed(new Set())
   const rows = items.map(({ batch, index, item: { id, time, content, text, tokens } }) => {
     const { search, sequence } = vectorOf(text, tokens)
     return [id, time, content, batch, index, search, sequence]
   })
   // Numbered in the order of the file, which is the order of equal times; written in the order of their ids, so that two batches that
   // write the same items do not wait for each other.
-  return Effect.asVoid(
-    sql.unsafe(
+  return Effect.map(
+    sql.unsafe<{ readonly id: string }>(
       `with numbered as materialized (
         select value, nextval(pg_get_serial_sequence('${schema}.upload_items', 'item')) as item
         from (select value from jsonb_array_elements($1::jsonb) with ordinality as one (value, place) order by place) as given
       )
-      insert into ${schema}.upload_items (item, kind, id, time, content, batch, item_index, search, sequence) overriding system value
+      insert into ${schema}.upload_items as i (item, kind, id, time, content, batch, item_index, search, sequence) overriding system value
       select item, $2, value ->> 0, (value ->> 1)::double precision, value ->> 2, (value ->> 3)::integer, (value ->> 4)::bigint,
         (value ->> 5)::tsvector, (value ->> 6)::tsvector
       from numbered order by (value ->> 0) collate "C"
-      on conflict (kind, id) do update set time = excluded.time, content = excluded.content, batch = excluded.batch,
-        item_index = excluded.item_index, search = excluded.search, sequence = excluded.sequence`,
+      on conflict (kind, id) ${onConflict[existing]}
+      returning id`,
       [JSON.stringify(rows), kind],
     ),
+    (written) => new Set(written.map(({ id }) => id)),
   )
 }
 

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ColumnType } from "../../kind/ItemColumns.ts"
-import { type Dialect, type EntryValues, entryColumns, type ItemOfBatch, type Value } from "../Dialect.ts"
+import { type Dialect, type EntryValues, entryColumns, type ItemOfBatch, type OnConflict, type Value } from "../Dialect.ts"
 import { type SearchTerm, wordsOf } from "../SearchText.ts"
 import { viewQuery } from "../ViewQuery.ts"
 
@@ -12,13 +12,15 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
   batches: sql.literal("detent_upload_batches"),
   entries: sql.literal("detent_upload_entries"),
   items: sql.literal("detent_upload_items"),
+  // Without statistics, SQLite reads all failed entries in their order: 145 ms for a rare reason among 1,000,000, instead of 0.5 ms.
+  byReason: sql.literal("indexed by detent_upload_entries_reason"),
   limits: sql.literal("detent_upload_limits"),
   mappings: sql.literal("detent_upload_mappings"),
   rows: (json) => sql`json_each(${json})`,
   textOf: (column) => sql.literal(column),
   flag: (value) => sql`${value ? 1 : 0}`,
   writeEntries: (entries) => writeEntries(sql, entries),
-  writeItems: (kind, items) => writeItems(sql, kind, items),
+  writeItems: (kind, items, existing) => writeItems(sql, kind, items, existing),
   view: (view, kind, columns) => {
     const named = `VIEW "detent_${view}"`
     const query = viewQuery(columns, ownColumns(kind), fieldOf)
@@ -85,18 +87,26 @@ const writeEntries = (sql: SqlClient, entries: ReadonlyArray<EntryValues>): Effe
  */
 const statementSizes = [250, 25, 1] as const
 
-const writeItems = (sql: SqlClient, kind: string, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> =>
+const writeItems = (
+  sql: SqlClient,
+  kind: string,
+  items: ReadonlyArray<ItemOfBatch>,
+  existing: OnConflict,
+): Effect.Effect<ReadonlySet<string>, SqlError> =>
   Effect.gen(function* () {
-    if (items.length === 0) return
-    const [last] = yield* sql<{ readonly item: number | null }>`select max(item) as item from detent_upload_items`
     const keys = new Map<string, number>()
+    if (items.length === 0) return new Set<string>()
+    const [last] = yield* sql<{ readonly item: number | null }>`select max(item) as item from detent_upload_items`
     for (const some of inStatements(items)) {
       const values = valuesIn(some, (all, { batch, index, item: { id, time, content } }) => all.push(id, time, content, batch, index))
-      const written = yield* sql.unsafe<WrittenItem>(insertItems.get(some.length) ?? "", [...values, kind])
+      const written = yield* sql.unsafe<WrittenItem>(insertItems[existing].get(some.length) ?? "", [...values, kind])
       for (const { item, id } of written) keys.set(id, item)
     }
     // Replaces only where an item existed: replacing takes 3 µs more for each item.
-    const words = items.map(({ item: { id, text, tokens } }): WordRow => [keys.get(id) ?? 0, indexedWords(text), tokens.join(" ")])
+    const words = items.flatMap(({ item: { id, text, tokens } }): ReadonlyArray<WordRow> => {
+      const key = keys.get(id)
+      return key === undefined ? [] : [[key, indexedWords(text), tokens.join(" ")]]
+    })
     const isNew = ([item]: WordRow) => item > (last?.item ?? 0)
     yield* writeWords(sql, insertWords, words.filter(isNew))
     yield* writeWords(
@@ -104,6 +114,7 @@ const writeItems = (sql: SqlClient, kind: string, items: ReadonlyArray<ItemOfBat
       replaceWords,
       words.filter((row) => !isNew(row)),
     )
+    return new Set(keys.keys())
   })
 
 interface WrittenItem {
@@ -179,15 +190,23 @@ const insertStored = bySize(
 )
 
 /** The last parameter is the kind. `where true` tells the parser that `on` begins the conflict clause. */
-const insertItems = bySize(
-  (rows) => `
-    insert into detent_upload_items (kind, id, time, content, batch, item_index)
-    select k.kind, v.column1, v.column2, v.column3, v.column4, v.column5
-    from (values ${rows("(?, ?, ?, ?, ?)")}) v cross join (select ? as kind) k where true
-    on conflict (kind, id) do update
-      set time = excluded.time, content = excluded.content, batch = excluded.batch, item_index = excluded.item_index
-    returning item, id`,
-)
+const insertItemsOn = (conflict: string) =>
+  bySize(
+    (rows) => `
+      insert into detent_upload_items as i (kind, id, time, content, batch, item_index)
+      select k.kind, v.column1, v.column2, v.column3, v.column4, v.column5
+      from (values ${rows("(?, ?, ?, ?, ?)")}) v cross join (select ? as kind) k where true
+      on conflict (kind, id) ${conflict}
+      returning item, id`,
+  )
+
+const replacing = "do update set time = excluded.time, content = excluded.content, batch = excluded.batch, item_index = excluded.item_index"
+
+const insertItems: Readonly<Record<OnConflict, ReadonlyMap<number, string>>> = {
+  skip: insertItemsOn("do nothing"),
+  update: insertItemsOn(`${replacing} where i.content <> excluded.content or i.time <> excluded.time`),
+  replace: insertItemsOn(replacing),
+}
 
 const wordColumns = 3
 
