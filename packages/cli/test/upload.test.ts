@@ -47,7 +47,7 @@ describe("an upload from the command line", () => {
     assert.strictEqual(code, 5)
     assert.match(out, /^rate +\d+ items\/s$/m)
     // Sent again as it is, an item without an id is refused again.
-    assert.match(err, /correct it: +detent upload correct \S+ ITEM --with '\{…\}'\n.*retry: +detent upload retry /)
+    assert.match(err, /correct it: +detent upload correct \S+ ITEM --with '\{…\}'\n(?:.*\n){0,2}.*retry: +detent upload retry /)
     assert.match(out, /refused +\d+ missing_id, such as item \d+, line \d+: it has no id/)
     const id = /^upload +(\S+)/.exec(out)?.[1] ?? ""
     const shown = await detent("upload", "show", id, "--items", "failed", "--json")

@@ -168,7 +168,7 @@ describe("acting in the console", unless(noBrowser), () => {
       yield* tab.shows("missing_id")
       yield* tab.run((page) => page.getByRole("table", { name: "Items" }).getByRole("link").first().click())
       yield* tab.run((page) => page.getByLabel("The corrected item, as JSON").fill(JSON.stringify({ ...lines[1], id: 2 })))
-      yield* tab.run((page) => page.getByRole("button", { name: "Correct" }).click())
+      yield* tab.run((page) => page.getByRole("button", { name: "Correct", exact: true }).click())
       yield* tab.shows("is corrected")
       yield* tab.run((page) => page.getByRole("table", { name: "Items" }).getByText("corrected", { exact: true }).waitFor())
       yield* tab.run((page) => page.getByRole("button", { name: "Retry" }).click())
