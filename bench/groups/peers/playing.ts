@@ -87,8 +87,22 @@ export const playInTurns = async <P extends Abilities, A>(
     progress.end()
     return { measured, failures }
   } finally {
-    await Promise.all(players.map((player) => player.kill()))
+    await Promise.all(players.map(end))
   }
+}
+
+/** How long an engine has to end by itself. */
+const endMillis = 10_000
+
+/** An engine with a server of its own stops it; killed at once, it would leave it behind. */
+const end = async <P extends Abilities>(player: Player<P>): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, endMillis)
+  })
+  await Promise.race([player.leave(), late])
+  clearTimeout(timer)
+  await player.kill()
 }
 
 /** What a reader has to know of each engine of a table. */
