@@ -6,13 +6,14 @@ import { oracle } from "./oracle.ts"
 import { promise } from "./promise.ts"
 import { recovery } from "./recovery.ts"
 import { replay } from "./replay.ts"
+import { search } from "./search.ts"
 import { single } from "./single.ts"
 import { timers } from "./timers.ts"
 import { transitions } from "./transitions.ts"
 import { workflow } from "./workflow.ts"
 
 const group: Group = {
-  parts: { transitions, single, promise, timers, recovery, replay, memory, commands, events, workflow, oracle },
+  parts: { transitions, single, promise, timers, recovery, replay, memory, commands, events, workflow, oracle, search },
   goals: [
     { key: "transitions.pg.vsDbos", atLeast: 12, about: "transitions on PostgreSQL, 50 instances, against DBOS's steps" },
     { key: "transitions.pg.vsRawAppend", atLeast: 1.3, about: "the same, against raw appends of event and state on 32 connections" },
@@ -56,6 +57,12 @@ const group: Group = {
     { key: "oracle.instancesPerSecond", atLeast: 8334, about: "stored instances judged by other code, a second: 1,000,000 in two minutes" },
     { key: "oracle.mutantsFound", atLeast: 0.99, about: "harmful mutants of five machines that the oracle finds" },
     { key: "oracle.falseAlarms", atMost: 0, about: "changes of words alone that it reports" },
+    {
+      key: "search.pageMsAt1M",
+      atMost: 10,
+      about: "a page found by indexed fields among 1,000,000 instances on PostgreSQL, the slowest kind, ms",
+    },
+    { key: "search.sqlitePageMsAt1M", atMost: 10, about: "the same on SQLite" },
     { key: "workflow.sleepingBytes", atMost: 300, about: "heap of a workflow that sleeps on a durable clock, bytes" },
   ],
 }

@@ -53,7 +53,7 @@ export interface SearchPosition {
  * How many entries of an index one page examines at most. A page that ends there has fewer instances than asked for and continues at
  * `next`: each page takes a bounded time, whatever the conditions are.
  */
-export const mostExamined = 2_000
+export const mostExamined = 1_000
 
 /** A condition that fits at most this many instances is looked up first, and its instances are sorted. */
 export const mostSorted = 1_000
