@@ -42,6 +42,7 @@ const instances: ReadonlyArray<Commit> = [
   commit(key("stopped"), -1, { summary: summary({ status: "stopped", reason: "asked to" }) }),
   commit(key("owing"), -1, { summary: summary({ tag: "Completed", status: "final", owes: true }) }),
   commit(key("held"), -1),
+  commit(key("found"), -1, { fields: JSON.stringify({ customer: "ada", total: 42, paid: true }) }),
   commit(key("rewritten"), -1),
   commit(key("busy"), -1, {
     setTimers: [
@@ -68,6 +69,8 @@ const write = Effect.gen(function* () {
     commit(key("rewritten"), 0),
   ])
   assert.isAbove(yield* journal.prune(key("busy"), 20), 0)
+  assert.strictEqual((yield* journal.label(key("found"), { tenant: "acme" }))._tag, "Labelled")
+  assert.isTrue(yield* journal.setIndexFill(machine, undefined, { definition: "v1", through: "final", filled: 4, isComplete: false }))
   assert.isTrue(yield* journal.rewrite(key("rewritten"), event(1, { tag: "Turned", body: "{}" })))
   assert.isTrue(yield* journal.setStatus({ ...key("held"), sequence: 0, status: "running" }, "held", "event 1 no longer fits"))
   assert.isTrue(yield* timers.bury({ ...key("busy"), name: "dead", entry: 0, due: 900 }, "it failed"))
@@ -103,6 +106,8 @@ const read = Effect.gen(function* () {
     listed: yield* journal.list({ machine }, 100),
     counts: yield* journal.count(machine),
     owners: yield* journal.owners(machine),
+    found: yield* journal.search({ machine, where: [{ name: "customer", isLabel: false, equals: "ada" }] }, 10),
+    fill: yield* journal.indexFill(machine),
     owing: yield* journal.page({ machine, owes: true }, 10),
     duplicate: yield* journal.findDuplicate(key("busy"), "sent"),
     dead: yield* timers.dead(10),
@@ -164,6 +169,10 @@ const reopens = (store: () => Layer.Layer<Journal | Timers | Leases | Commands |
       "processing",
       "skipped",
     ])
+    assert.deepStrictEqual(
+      before.found.instances.map(({ id, labels }) => ({ id, labels })),
+      [{ id: "found", labels: '{"tenant":"acme"}' }],
+    )
     assert.deepStrictEqual(yield* opened(read), before)
     const continued = Effect.gen(function* () {
       const [journal, commands] = [yield* Journal, yield* Commands]
