@@ -68,7 +68,7 @@ export const makeDeliveries = (
         })
         if (found.length === 0) return
         const sent = send({ key, batchId, items: found, attempt: attempts })
-        yield* Effect.isEffect(sent) ? Effect.asVoid(sent) : Effect.asVoid(Effect.tryPromise({ try: () => sent, catch: (cause) => cause }))
+        yield* Effect.asVoid(Effect.isEffect(sent) ? sent : Effect.promise(() => sent))
       }),
     ),
   }
