@@ -134,7 +134,7 @@ describe.each(databases)("$name", (database) => {
           }
           expect((yield* uploads.status(batchId)).canRetry).toBe(false)
           const refused = yield* Effect.flip(uploads.correct(batchId, 1, story(2)))
-          expect(refused).toMatchObject({ _tag: "BatchNotRetryable", batchId, retryCount: 3, index: 1 })
+          expect(refused).toMatchObject({ _tag: "BatchNotRetryable", batchId, retryCount: 3, correction: 1 })
           expect(refused.message).toContain(`the correction of item 1 would never be used; upload the corrected item in a file of its own`)
           expect((yield* uploads.history(batchId, 1)).source).toBe('{"id":2}')
         }),
