@@ -39,7 +39,7 @@ describe("an upload from the command line", () => {
     assert.deepInclude(JSON.parse((await detent("upload", "list", "--json", "--limit", "1")).out), { state: "completed", total: 300 })
     const page = await detent("upload", "list", "--limit", "1")
     assert.match(page.err, /--after \d+/)
-    assert.match(page.out, /^UPLOAD +FILE +STATE +IN ALL +STORED +REFUSED +STARTED\n\S+ +good\.json +completed +300 +300 +0 /)
+    assert.match(page.out, /^UPLOAD +KIND +FILE +STATE +IN ALL +STORED +REFUSED +STARTED\n\S+ +Items +good\.json +completed +300 +300 +0 /)
   })
 
   it("of which some items are refused finishes in part with the reasons, and only those are tried again", async () => {
@@ -92,7 +92,7 @@ describe("an upload from the command line", () => {
     assert.strictEqual(counted.code, 5, counted.err)
     assert.match(
       counted.out,
-      /^format +CSV, UTF-8, delimiter ,, 2 columns\ninsert +1\nupdate +1\nskip +1\nrefuse +1\nrefuse +1 missing_id, such as item 3, line 5: /,
+      /^format +csv, utf-8, delimiter ,, 2 columns\ninsert +1\nupdate +1\nskip +1\nrefuse +1\nrefuse +1 missing_id, such as item 3, line 5: /,
     )
     const kept = await detent("upload", "run", "stock2.csv", "--existing", "skip", "--json")
     assert.deepInclude(statuses(kept.out).at(-1)?.items, { stored: 3, failed: 1 })
@@ -150,8 +150,8 @@ describe("an upload from the command line", () => {
     database.close()
     const { code, out, err } = await here("upload", "list")
     assert.strictEqual(code, 0, err)
-    assert.match(out, new RegExp(`^${whole} +good\\.json +completed +3 `, "m"))
-    assert.match(out, new RegExp(`^${damaged} +good\\.json +unreadable `, "m"))
+    assert.match(out, new RegExp(`^${whole} +Items +good\\.json +completed +3 `, "m"))
+    assert.match(out, new RegExp(`^${damaged} +Items +good\\.json +unreadable `, "m"))
     assert.include(err, `upload ${damaged} cannot be read: `)
     const rows = decoded(UploadApi.UploadListing, (await here("upload", "list", "--json")).out)
     assert.deepStrictEqual(
@@ -331,6 +331,17 @@ describe("a mapping from the command line", () => {
     assert.match(mapped.out, /^ +3 +price \(column Preis\): "viel" is no amount in de-DE$/m)
     assert.include(mapped.err, "detent upload run products.csv --kind Products --mapping mapping.json")
     assert.strictEqual((await here("upload", "list", "--json")).out, "")
+    await writeFile(join(folder, "bad.csv"), `Nr;Preis\n${"1;viel\n".repeat(25)}`)
+    const bad = await here("upload", "map", "bad.csv", "--mapping", "mapping.json", "--keep")
+    assert.strictEqual(bad.code, 5, bad.err)
+    assert.match(bad.out, /^ +11 +price .*\nand 15 more of the first rows$/m)
+    assert.include(bad.err, "the mapping is kept for later files of Products; see it with: detent upload mapping Products")
+    assert.include(
+      bad.err,
+      "none of these rows would be stored; correct the mapping, or the file, and look again with: detent upload map bad.csv",
+    )
+    assert.notInclude(bad.err, "detent upload run")
+    assert.strictEqual((await here("upload", "mapping", "Products", "--forget")).code, 0)
     await writeFile(join(folder, "wrong.json"), '{"fields":[{"field":"prise","column":"Preis"}]}')
     const refused = await here("upload", "run", "products.csv", "--mapping", "wrong.json")
     assert.strictEqual(refused.code, 2)

@@ -3,7 +3,7 @@
  *
  * ```ts
  * const table = yield* openTable(localFile("customers.csv"))
- * console.log(formatText(table.format)) // CSV, WINDOWS-1252, delimiter ;, 12 columns
+ * console.log(formatText(table.format)) // csv, windows-1252, delimiter ;, 12 columns
  * yield* Stream.runForEach(table.rows, (row) => Effect.log(row.line, rowValues(row)))
  * ```
  */

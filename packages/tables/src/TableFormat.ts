@@ -46,16 +46,14 @@ export const TableFormat = Schema.Struct({
 })
 export type TableFormat = typeof TableFormat.Type
 
-/** The format in words, such as `CSV, windows-1252, delimiter ;, 12 columns`. */
+/** The format in the words of `TableOptions`, such as `csv, windows-1252, delimiter ;, 12 columns`. */
 export const formatText = ({ format, compression, encoding, delimiter, header, columns, sheet }: TableFormat): string =>
   [
-    names[format],
+    format,
     ...(compression === "none" ? [] : [compression]),
-    ...(format === "xlsx" ? [] : [encoding.toUpperCase()]),
+    ...(format === "xlsx" ? [] : [encoding]),
     ...(format !== "csv" || delimiter === undefined ? [] : [`delimiter ${delimiter}`]),
     ...(sheet === undefined ? [] : [`sheet ${sheet}`]),
     ...(columns === undefined ? [] : [`${columns.length} ${columns.length === 1 ? "column" : "columns"}`]),
     ...(header === false ? ["without a header"] : []),
   ].join(", ")
-
-const names: Readonly<Record<Format, string>> = { csv: "CSV", tsv: "TSV", xlsx: "XLSX", json: "JSON", "json-lines": "lines of JSON" }

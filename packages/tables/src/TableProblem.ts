@@ -67,7 +67,7 @@ export class UnsupportedContentType extends Schema.TaggedError<UnsupportedConten
   contentType: Schema.String,
 }) {
   override get message() {
-    return `${this.file} is ${this.contentType}; upload CSV, TSV, XLSX, JSON or lines of JSON, plain or packed with gzip or zstd`
+    return `${this.file} is ${this.contentType}; upload CSV, TSV, XLSX, JSON or JSON lines, plain or packed with gzip or zstd`
   }
 }
 

@@ -14,7 +14,7 @@ export {
   ValueType,
 } from "./mapping/Mapping.ts"
 export { type FieldProblem, fieldProblemText, type MappedRow, type MapRow, makeMapRow } from "./mapping/mapRow.ts"
-export { nestedValues } from "./mapping/nested.ts"
+export { nestedValues, valueAt } from "./mapping/nested.ts"
 export { type Proposal, type ProposeOptions, proposeMapping } from "./mapping/proposeMapping.ts"
 export { behind, columnName, type Position, type Row, RowProblem } from "./Row.ts"
 export { openRows, type Rows, type RowsOptions } from "./Rows.ts"

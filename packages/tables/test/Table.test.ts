@@ -82,7 +82,7 @@ describe("the format of a file is found", () => {
       ])
       const named = yield* readTable("table", "Ada,x\nBob,y\n", { header: false })
       expect(named.rows).toHaveLength(2)
-      expect(formatText(named.format)).toBe("CSV, UTF-8, delimiter ,, 2 columns, without a header")
+      expect(formatText(named.format)).toBe("csv, utf-8, delimiter ,, 2 columns, without a header")
     }),
   )
 
@@ -137,7 +137,7 @@ describe("a wrong encoding refuses the whole file", () => {
     Effect.gen(function* () {
       const hint = (encoding: "utf-8" | "utf-16le" | "windows-1252", content: Uint8Array) =>
         Effect.map(Effect.flip(readTable("a.csv", content, { encoding })), ({ message }) => message)
-      expect(yield* hint("windows-1252", Buffer.from(csv))).toContain("it is not WINDOWS-1252 text, it seems to be UTF-8")
+      expect(yield* hint("windows-1252", Buffer.from(csv))).toContain("it is not windows-1252 text, it seems to be utf-8")
       expect(yield* hint("utf-8", Buffer.from(latin, "latin1"))).toContain("upload it again as windows-1252")
       expect(yield* hint("utf-16le", Buffer.from(csv))).toContain("upload it again as utf-8")
     }),

@@ -25,7 +25,7 @@ describe.each(databases)("$name", (database) => {
           yield* uploads.finished(batchId)
           const refused = yield* Effect.flip(uploads.start(second))
           expect(refused).toMatchObject({ _tag: "AlreadyUploaded", batchId, state: "completed", file: "b.json" })
-          expect(refused.message).toContain(`was uploaded before, as batch ${batchId}, which is completed; upload it with force`)
+          expect(refused.message).toContain(`was uploaded before as ${batchId}, which is completed; upload it with force`)
           const again = yield* uploads.start(second, { force: true })
           expect((yield* uploads.finished(again.batchId)).items).toMatchObject({ stored: 2 })
           // Uploaded again, an item that is the same stays as it is.

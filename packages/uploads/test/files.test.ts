@@ -45,7 +45,7 @@ describe.each(databases)("$name", (database) => {
         expect(yield* refused(desk, file("page.html", "<p>1</p>"), { contentType: "text/html" })).toMatchObject({
           _tag: "UnsupportedContentType",
           contentType: "text/html",
-          message: expect.stringContaining("upload CSV, TSV, XLSX, JSON or lines of JSON, plain or packed with gzip or zstd"),
+          message: expect.stringContaining("upload CSV, TSV, XLSX, JSON or JSON lines, plain or packed with gzip or zstd"),
         })
       }),
     )
@@ -169,10 +169,10 @@ describe.each(databases)("$name", (database) => {
       const mixed = Buffer.concat([Buffer.from(late), Buffer.from(`${JSON.stringify(story(9000, { title: "Zürich" }))}]`, "latin1")])
       const { state, items, batch } = yield* outcome(desk, desk.file("mixed.json", mixed))
       expect([state, items.stored]).toEqual(["failed", 0])
-      expect(batch.failure?.message).toContain("mixed.json: it is not UTF-8 text")
+      expect(batch.failure?.message).toContain("mixed.json: it is not utf-8 text")
       expect(batch.failure?.message).toContain("say which encoding it has, such as windows-1252")
       expect(yield* refused(desk, desk.file("said.json", mixed), { given: { encoding: "utf-16le" } })).toMatchObject({
-        message: expect.stringContaining("it seems to be UTF-8; nothing of it was taken"),
+        message: expect.stringContaining("it seems to be utf-8; nothing of it was taken"),
       })
     }),
   )

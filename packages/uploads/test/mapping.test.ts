@@ -240,6 +240,28 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
+  it.effect("a preview of items of JSON knows the fields within their objects", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const schema = Schema.Struct({ id: Schema.String, name: Schema.String, address: Schema.Struct({ city: Schema.String }) })
+      const People = defineUpload({ name: "People", schema, id: "id" })
+      const whole = { id: "1", name: "A", address: { city: "Ulm" } }
+      const path = desk.file("people.json", [whole, { ...whole, id: "2" }])
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const found = { missing: [], unused: [], failing: 0 }
+          expect(yield* uploads.preview(path)).toMatchObject(found)
+          const fields = ["id", "name", "address.city"].map((field) => ({ field, column: field }))
+          expect(yield* uploads.preview(path, { mapping: { others: "drop", fields } })).toMatchObject(found)
+          const none = yield* uploads.preview(desk.file("none.json", [{ id: "1", name: "A", address: { town: "Ulm" } }]))
+          expect(none).toMatchObject({ missing: ["address.city"], unused: [], failing: 1 })
+        }),
+        { uploads: [People] },
+      )
+    }),
+  )
+
   it.effect("items of JSON are mapped by the paths of their keys", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)

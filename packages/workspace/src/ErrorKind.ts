@@ -96,6 +96,7 @@ const registry: Readonly<Record<string, Entry>> = {
   GraphNotFound: notFound,
   DocumentNotFound: notFound,
   FileMissing: usage,
+  PartAfterFile: usage,
   UploadComplete: conflict,
   InstanceNeeded: usage,
   HistoryTooLong: usage,

@@ -139,6 +139,13 @@ export class FileMissing extends Schema.TaggedError<FileMissing>()("FileMissing"
   }
 }
 
+/** A part of a form comes after its file, where it can no longer say how the file is read. */
+export class PartAfterFile extends Schema.TaggedError<PartAfterFile>()("PartAfterFile", { part: Schema.String }) {
+  override get message() {
+    return `the part ${this.part} of the form comes after its file, which is stored while it arrives; send it before the file, such as with curl -F 'mapping=<mapping.json' -F file=@items.csv`
+  }
+}
+
 /** The instance has no such timer: the timer has fired, or the instance has left its state. */
 export class TimerNotSet extends Schema.TaggedError<TimerNotSet>()("TimerNotSet", {
   machine: Schema.String,

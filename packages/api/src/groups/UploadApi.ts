@@ -144,11 +144,14 @@ const CorrectionForm = Schema.Struct({
   file: Schema.String.annotate({ description: "The corrected file of failures: CSV, XLSX, a JSON array or JSON lines" }),
 })
 
+/** The file is last, also where a client sends the parts in this order. */
 const UploadForm = Schema.Struct({
-  file: Schema.String.annotate({ description: "CSV, TSV, XLSX, a JSON array or JSON lines; plain or packed with gzip or zstd" }),
   mapping: Schema.optionalKey(
-    Schema.String.annotate({ description: "which columns the fields are read from, as JSON, or `none`; before the file" }),
+    Schema.String.annotate({
+      description: "which columns the fields are read from, as JSON, or `none`; before the file: parts after it are refused",
+    }),
   ),
+  file: Schema.String.annotate({ description: "CSV, TSV, XLSX, a JSON array or JSON lines; plain or packed with gzip or zstd" }),
 })
 
 /** What a file of corrections changed. */

@@ -61,7 +61,7 @@ export const previewText = (preview: Preview, format: string, style: Style): str
     style,
   )
   const rules = mapping.fields.length === 0 ? "" : `\n${tableText(mapping.fields, ruleColumns(mapping), style)}`
-  const failed = rows.filter(({ problem }) => problem !== undefined).slice(0, 10)
+  const failed = rows.filter(({ problem }) => problem !== undefined).slice(0, mostShown)
   if (failed.length === 0) return `${pairs}${rules}`
   const shown = tableText(
     failed,
@@ -71,5 +71,9 @@ export const previewText = (preview: Preview, format: string, style: Style): str
     ],
     style,
   )
-  return `${pairs}${rules}\n${shown}`
+  const more = failing > failed.length ? `and ${failing - failed.length} more of the first rows\n` : ""
+  return `${pairs}${rules}\n${shown}${more}`
 }
+
+/** How many rows that would fail are shown. */
+const mostShown = 10

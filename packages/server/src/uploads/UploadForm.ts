@@ -1,6 +1,6 @@
 /**
  * Reads the file of a multipart form while the form arrives. A form counts only as a whole: the content of its file ends successfully
- * after the closing boundary of the form has been read, and fails if the form ends before that or has a second file.
+ * after the closing boundary of the form has been read, and fails if the form ends before that or has a part after the file.
  *
  * Reads the body of the request with the parser of Effect instead of the parts that the endpoint decodes: the parser of the Node platform
  * throws where a form has no boundary or several malformed parts.
@@ -9,7 +9,7 @@
 import type { BadRequest } from "@detent/api/Problem"
 import { formLimits } from "@detent/api/UploadApi"
 import { Mapping } from "@detent/uploads"
-import { FileMissing } from "@detent/workspace/errors"
+import { FileMissing, PartAfterFile } from "@detent/workspace/errors"
 import type { ReceivedFile } from "@detent/workspace/operations/uploads"
 import { problemOfSchema } from "@detent/workspace/SchemaProblem"
 import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
@@ -32,26 +32,36 @@ const mappingKey = "mapping"
 const example = "such as with curl -F file=@items.json"
 
 export interface FileForm {
-  readonly file: ReceivedFile<BadRequest, never>
+  readonly file: ReceivedFile<BadRequest | PartAfterFile, never>
   readonly mapping: Mapping | "none" | undefined
 }
 
-/** The file of the form, and the mapping before it. Later parts of the form are read after its content. */
+/** The file of the form, and the mapping before it. Every other part belongs before the file: the file is stored while it arrives. */
 export const readFile = (request: HttpServerRequest): Effect.Effect<FileForm, BadRequest | FileMissing, Scope.Scope> =>
   Effect.gen(function* () {
-    const fields = new Map<string, string>()
-    const next = yield* filesOf(request, fields)
-    const file = yield* next
-    if (file === undefined) return yield* new FileMissing()
-    const { key, name: fileName, contentType } = file
-    if (key !== fileKey)
-      return yield* formInvalid(`its file is in the part ${JSON.stringify(key.slice(0, 100))}; send it in the part ${fileKey}, ${example}`)
-    const end = Effect.flatMap(next, (other) =>
-      other === undefined ? Effect.void : formInvalid("it has more than one file; send each file in a request of its own"),
-    )
-    const content = Stream.concat(Stream.mapError(file.content, problemOf), Stream.drain(Stream.fromEffect(end)))
-    return { file: { fileName, contentType, content }, mapping: yield* mappingIn(fields.get(mappingKey)) }
+    const next = yield* partsOf(request)
+    let mapping: string | undefined
+    let part = yield* next
+    while (part !== undefined && Multipart.isField(part)) {
+      if (part.key === mappingKey) mapping = part.value
+      part = yield* next
+    }
+    if (part === undefined) return yield* new FileMissing()
+    const { key, name: fileName, contentType } = part
+    if (key === mappingKey)
+      return yield* formInvalid(`its ${mappingKey} is a file; send the text of it, such as with curl -F '${mappingKey}=<mapping.json'`)
+    if (key !== fileKey) return yield* formInvalid(`its file is in the part ${nameOfPart(key)}; send it in the part ${fileKey}, ${example}`)
+    const end = Effect.flatMap(next, (other): Effect.Effect<void, BadRequest | PartAfterFile> => {
+      if (other === undefined) return Effect.void
+      return Multipart.isFile(other) && other.key !== mappingKey
+        ? formInvalid("it has more than one file; send each file in a request of its own")
+        : Effect.fail(new PartAfterFile({ part: nameOfPart(other.key) }))
+    })
+    const content = Stream.concat(Stream.mapError(part.content, problemOf), Stream.drain(Stream.fromEffect(end)))
+    return { file: { fileName, contentType, content }, mapping: yield* mappingIn(mapping) }
   })
+
+const nameOfPart = (key: string): string => JSON.stringify(key.slice(0, 100))
 
 const decodeMapping = Schema.decodeUnknownResult(Schema.fromJsonString(Mapping), { onExcessProperty: "error" })
 
@@ -63,11 +73,8 @@ const mappingIn = (text: string | undefined): Effect.Effect<Mapping | "none" | u
     : formInvalid(`its ${mappingKey} does not fit: ${problemOfSchema(decoded.failure)}; GET /openapi.json has the schema of mappings`)
 }
 
-/** Returns an Effect that reads up to the next file of the form; undefined after the closing boundary. Adds the fields on the way. */
-const filesOf = (
-  request: HttpServerRequest,
-  fields: Map<string, string>,
-): Effect.Effect<Effect.Effect<Multipart.File | undefined, BadRequest>, never, Scope.Scope> => {
+/** Returns an Effect that reads the next part of the form; undefined after the closing boundary. */
+const partsOf = (request: HttpServerRequest): Effect.Effect<Effect.Effect<Multipart.Part | undefined, BadRequest>, never, Scope.Scope> => {
   const body = NodeStream.fromReadable<Uint8Array, Multipart.MultipartError>({
     evaluate: () => toIncomingMessage(request),
     onError: (cause) => Multipart.MultipartError.fromReason("InternalError", cause),
@@ -75,16 +82,12 @@ const filesOf = (
     closeOnDone: false,
   })
   const parts = Stream.pipeThroughChannel(body, Multipart.makeChannel<Multipart.MultipartError>(request.headers)).pipe(
-    Stream.filter((part) => {
-      if (Multipart.isField(part)) fields.set(part.key, part.value)
-      return Multipart.isFile(part)
-    }),
     Stream.provideContext(Multipart.limitsServices(formLimits)),
   )
   return Effect.map(Stream.toPull(parts), (pull) => {
-    const arrived: Array<Multipart.File> = []
+    const arrived: Array<Multipart.Part> = []
     const arriving = Pull.matchEffect(pull, {
-      onSuccess: (files) => Effect.sync(() => arrived.push(...files)),
+      onSuccess: (some) => Effect.sync(() => arrived.push(...some)),
       onFailure: (cause) => Effect.failCause(cause),
       onDone: () => Effect.void,
     })

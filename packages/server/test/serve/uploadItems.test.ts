@@ -100,7 +100,7 @@ describe("items of uploads over HTTP", () => {
       }
       const plan = yield* send("upload-plans?kind=Things")
       assert.strictEqual(plan.status, 200, plan.text)
-      assert.deepInclude(JSON.parse(plan.text), { items: 4, insert: 1, update: 1, skip: 1, fail: 1, format: "lines of JSON, UTF-8" })
+      assert.deepInclude(JSON.parse(plan.text), { items: 4, insert: 1, update: 1, skip: 1, fail: 1, format: "json-lines, utf-8" })
       assert.deepInclude(JSON.parse((yield* send("upload-plans?kind=Things&existing=skip")).text), { insert: 1, update: 0, skip: 2 })
       assert.strictEqual((yield* send("upload-plans?kind=Nothing")).status, 404)
       const kept = JSON.parse((yield* send("uploads?kind=Things&existing=skip")).text)

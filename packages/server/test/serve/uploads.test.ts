@@ -202,6 +202,34 @@ describe("uploads over HTTP", () => {
     }),
   )
 
+  it.live.each([
+    ["small", 2],
+    ["large", 40_000],
+  ] as const)("refuse a part after a %s file, and store nothing of it", ([, rows]) =>
+    Effect.gen(function* () {
+      const Products = defineUpload({ name: "Products", schema: Schema.Struct({ sku: Schema.String }), id: "sku" })
+      const { client, url, data } = yield* served({ uploads: { uploads: [Products] } })
+      const csv = `Nr,Code\n${Array.from({ length: rows }, (_, row) => `number ${row},code ${row}\n`).join("")}`
+      const mapping = (column: string) => ({ fields: [{ field: "sku", column }] })
+      yield* client.uploads.keepMapping({ params: { kind: "Products" }, payload: mapping("Nr") })
+      const sent = (path: string, name: string) => {
+        const body = new FormData()
+        body.append("file", new Blob([csv], { type: "text/csv" }), "products.csv")
+        body.append(name, JSON.stringify(mapping("Code")))
+        return request(`${url}/api/v1/${path}?kind=Products`, { method: "POST", body })
+      }
+      for (const path of ["uploads", "uploads/preview", "upload-plans"])
+        for (const name of ["mapping", "note"]) {
+          const refused = yield* sent(path, name)
+          assert.deepStrictEqual([path, refused.status, JSON.parse(refused.text).type], [path, 422, "urn:detent:problem:PartAfterFile"])
+          assert.include(JSON.parse(refused.text).detail, `the part "${name}" of the form comes after its file`)
+          assert.include(JSON.parse(refused.text).detail, "send it before the file")
+        }
+      assert.deepStrictEqual((yield* client.uploads.list({ query: {} })).uploads, [])
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(join(data, "uploads"))), [])
+    }),
+  )
+
   it.live("are previewed by a mapping, which is kept for the kind, and mapped by it", () =>
     Effect.gen(function* () {
       const Products = defineUpload({

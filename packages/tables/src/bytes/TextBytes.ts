@@ -84,7 +84,7 @@ export class TextBytes {
       : "say which encoding it has, or save it as UTF-8, and upload it again"
     throw new FileInvalid({
       file: this.#name,
-      problem: `it is not ${this.#encoding.toUpperCase()} text`,
+      problem: `it is not ${this.#encoding} text`,
       place: { offset },
       next: `nothing of it was taken; ${next}`,
     })

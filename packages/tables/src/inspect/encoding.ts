@@ -10,7 +10,7 @@ export const encodingOf = (file: string, head: Buffer, isWhole: boolean, given: 
   if (fits(given, found, head)) return given
   throw new FileInvalid({
     file,
-    problem: `it is not ${given.toUpperCase()} text, it seems to be ${found.toUpperCase()}`,
+    problem: `it is not ${given} text, it seems to be ${found}`,
     next: `nothing of it was taken; upload it again as ${found}`,
   })
 }

@@ -73,7 +73,7 @@ const textFormat = (
   const json = jsonFormat(text)
   const format = given.format ?? formatByName(file) ?? json
   if (format === "json" || format === "json-lines") {
-    if (json === undefined) throw new UnsupportedContentType({ file, contentType: "neither an array nor lines of JSON" })
+    if (json === undefined) throw new UnsupportedContentType({ file, contentType: "neither an array of JSON nor JSON lines" })
     return { format: json }
   }
   const isTable = format !== undefined || (isPrintable(text) && isDelimited(text, isWhole, given))

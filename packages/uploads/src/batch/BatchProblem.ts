@@ -31,7 +31,7 @@ export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("Alre
   state: Schema.String,
 }) {
   override get message() {
-    const before = `${this.file} was uploaded before, as batch ${this.batchId}, which is`
+    const before = `${this.file} was uploaded before as ${this.batchId}, which is`
     if (this.state === "completed") return `${before} completed; upload it with force (\`--force\`) to do it again`
     const resume = `resume with \`detent upload retry ${this.batchId}\``
     if (this.state === "failed" || this.state === "partially_completed")

@@ -5,7 +5,10 @@ import type * as Effect from "effect/Effect"
 
 /** Stored items for a handler. */
 export interface Delivery<out Item> {
-  /** The same for each attempt at this delivery: pass it on as idempotency key. */
+  /**
+   * The same for each attempt at this delivery: pass it on as idempotency key. A later attempt may have fewer items: those that a later
+   * upload has replaced in the meantime are left out.
+   */
   readonly key: string
   readonly batchId: string
   /** In the order of the file. Items that a later upload has replaced by now are not among them: that upload delivers them. */
@@ -19,7 +22,10 @@ export interface DeliverOptions<in Item> {
   readonly send: (delivery: Delivery<Item>) => Effect.Effect<unknown, unknown> | PromiseLike<unknown>
   /** The most items of one delivery, up to 2,000. Default: 500. */
   readonly batchSize?: number
-  /** How many deliveries all processes together send concurrently. Default: 1, so that they are sent in the order of the uploads. */
+  /**
+   * How many deliveries all processes together send concurrently. Default: 1, so that they begin in the order of the uploads; one that
+   * fails is repeated after its delay, and later ones are sent before that.
+   */
   readonly concurrency?: number
   /** How many deliveries begin within any interval of this length, in all processes together. Default: no limit. */
   readonly rate?: { readonly limit: number; readonly interval: Duration.Input }

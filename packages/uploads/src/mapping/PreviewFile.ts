@@ -1,6 +1,6 @@
 /** What the first rows of a file would become by a mapping, before anything is stored. */
 import type { PersistenceFailed } from "@detent/machine"
-import { checkMapping, type Mapping, MappingRefused, proposeMapping, type Row, rowValues, type TableProblem } from "@detent/tables"
+import { checkMapping, type Mapping, MappingRefused, proposeMapping, type Row, rowValues, type TableProblem, valueAt } from "@detent/tables"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { tableFile } from "../file/FileInspection.ts"
@@ -37,6 +37,10 @@ export const previewFile = (
     const { limits, files } = uploading
     const file = tableFile(files, path, name)
     const { rows, columns } = yield* firstRows({ file, table, limits, count: Math.max(1, Math.min(count, mostRows)), isPart })
+    const values = rows.flatMap((row) => {
+      const value = row.problem === undefined ? rowValues(row) : undefined
+      return typeof value === "object" && value !== null && !Array.isArray(value) ? [value as Readonly<Record<string, unknown>>] : []
+    })
     const read = (mapping: Mapping | undefined) => readRows(uploading, kindOfFile(kind, table, mapping), rows)
     const known = { fileName: name, kind: kind.name, table, columns, ...(kind.targets === undefined ? {} : { fields: kind.targets }) }
     const shown = (
@@ -50,14 +54,24 @@ export const previewFile = (
         ...mapping.fields.map(({ field }) => field),
         ...(mapping.others === "drop" ? [] : columns.filter((one) => !used.has(one))),
       ])
-      const isField = new Set((kind.targets ?? []).map((field) => field.path))
+      const keeps = mapping.others !== "drop"
+      // In JSON, the value of a key may be an object with fields, and a rule may read a field of it.
+      const isJson = table.columns === undefined
+      const reaching = (paths: Iterable<string>) => new Set(isJson ? [...paths].flatMap(beginningsOf) : paths)
+      const readKeys = reaching(used)
+      const keptFields = reaching((kind.targets ?? []).map((field) => field.path))
+      const isKept = (column: string) => keeps && (kind.targets === undefined || keptFields.has(column))
+      const isNested = (field: string) =>
+        isJson && keeps && field.includes(".") && values.some((value) => valueAt(value, field) !== undefined)
       return {
         ...known,
         mapping,
         source,
         problems: [],
-        unused: columns.filter((one) => !used.has(one) && !(mapping.others !== "drop" && (isField.has(one) || kind.targets === undefined))),
-        missing: (kind.targets ?? []).filter(({ path: field, isRequired }) => isRequired && !filled.has(field)).map((field) => field.path),
+        unused: columns.filter((one) => !readKeys.has(one) && !isKept(one)),
+        missing: (kind.targets ?? [])
+          .filter(({ path: field, isRequired }) => isRequired && !filled.has(field) && !isNested(field))
+          .map((field) => field.path),
         notes,
         rows: results,
         failing: results.filter(({ problem }) => problem !== undefined).length,
@@ -77,10 +91,6 @@ export const previewFile = (
     )
     if (chosen !== undefined && !(chosen instanceof MappingRefused))
       return shown(chosen.mapping, chosen.source, yield* read(chosen.mapping), [])
-    const values = rows.flatMap((row) => {
-      const value = row.problem === undefined ? rowValues(row) : undefined
-      return typeof value === "object" && value !== null && !Array.isArray(value) ? [value] : []
-    })
     const proposal = proposeMapping({ columns, rows: values, fields: kind.targets ?? [], ...(locale === undefined ? {} : { locale }) })
     const notes = [...(chosen === undefined ? [] : [chosen.message]), ...proposal.notes]
     const proposed = shown(proposal.mapping, "proposed", yield* read(proposal.mapping), notes)
@@ -88,6 +98,12 @@ export const previewFile = (
     const asTheyAre = shown({ fields: [] }, "none", plain, notes)
     return proposal.mapping.fields.length === 0 || asTheyAre.failing < proposed.failing ? asTheyAre : proposed
   })
+
+/** A path and those that it is within: of `address.city`, `address` too. */
+const beginningsOf = (path: string): ReadonlyArray<string> => {
+  const parts = path.split(".")
+  return parts.map((_, index) => parts.slice(0, index + 1).join("."))
+}
 
 const cellsOf = (row: Row): PreviewRow => {
   const cells = rowValues(row) ?? row.text

@@ -38,6 +38,7 @@ export default command(
         rows,
         [
           { title: "UPLOAD", of: ({ batchId }) => batchId },
+          { title: "KIND", of: ({ kind }) => kind },
           { title: "FILE", of: ({ fileName }) => fileName },
           {
             title: "STATE",

@@ -55,15 +55,25 @@ export default command(
       yield* output.value(preview, () => previewText(preview, formatText(preview.table), output.style))
       if (preview.problems.length > 0) return ExitCode.failed
       if (input.write !== undefined) yield* writeMapping(input.write, preview.mapping)
+      const here = placeText(input)
+      const file = input.write ?? (input.mapping === "none" ? undefined : input.mapping)
       if (input.keep) {
         const change = { operation: "uploads.keepMapping", params: { kind: preview.kind }, json: preview.mapping, key: input.key }
         yield* changedHere(change, operations.keepMapping(preview.kind, preview.mapping))
+        yield* output.note(
+          `the mapping is kept for later files of ${preview.kind}; see it with: detent upload mapping ${preview.kind}${here}`,
+        )
+      }
+      if (preview.failing > 0 && preview.failing === preview.rows.length) {
+        const written = file === undefined ? "write the mapping with --write FILE, correct it" : "correct the mapping"
+        const next = `detent upload map ${input.file} --kind ${preview.kind} --mapping ${file ?? "FILE"}${here}`
+        yield* output.note(`none of these rows would be stored; ${written}, or the file, and look again with: ${next}`)
+        return ExitCode.inPart
       }
       const isUsed = input.keep || preview.source === "kept" || preview.source === "definition" || preview.mapping.fields.length === 0
-      const file = input.write ?? (input.mapping === "none" ? undefined : input.mapping)
       const how = isUsed ? "" : ` --mapping ${file ?? "FILE"}`
       const first = isUsed || file !== undefined ? "" : "Write it with --write FILE, then upload"
-      const run = `detent upload run ${input.file} --kind ${preview.kind}${how}${placeText(input)}`
+      const run = `detent upload run ${input.file} --kind ${preview.kind}${how}${here}`
       yield* output.note(output.noteStyle.dim(`${first === "" ? "Upload" : first} with: ${run}`))
       return preview.failing > 0 ? ExitCode.inPart : ExitCode.ok
     }).pipe(Effect.provide(observed(input))),
