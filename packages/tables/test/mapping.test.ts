@@ -271,3 +271,20 @@ describe("a mapping is proposed", () => {
     expect([proposal.mapping.locale, proposal.notes.length]).toEqual([locale, notes])
   })
 })
+
+describe("names from clients", () => {
+  it("a mapping of many long names gets few short problems", () => {
+    const long = (index: number) => `${index}${"x".repeat(400)}`
+    const columns = Array.from({ length: 2000 }, (_, index) => long(index))
+    const rules = columns.map((column, index) => ({ field: `f${index}`, column: `${column.slice(0, -6)}yyyyyy` }))
+    const problems = checkMapping({ fields: rules }, { columns })
+    expect(problems).toHaveLength(20)
+    for (const problem of problems) expect(problem.length).toBeLessThan(20_000)
+  })
+
+  it("a column that is a value and the path of others loses none of them, in any order", () => {
+    const map = makeMapRow({ fields: [] })
+    expect(map({ "address.city": "Bonn", address: "Am Hof 1" }).values).toEqual({ "address.city": "Bonn", address: "Am Hof 1" })
+    expect(map({ address: "Am Hof 1", "address.city": "Bonn" }).values).toEqual({ "address.city": "Bonn", address: "Am Hof 1" })
+  })
+})

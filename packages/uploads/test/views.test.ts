@@ -88,4 +88,36 @@ describe.each(databases)("$name", (database) => {
       )
     }),
   )
+
+  it.effect("texts that are no times are null in a column of times, and fail no query", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const of = (at: Schema.Codec<unknown, unknown>) =>
+        defineUpload({ name: "Times", schema: Schema.Struct({ sku: Schema.String, at }), id: "sku" })
+      const texts = ["2024-02-29T10:00:00.000Z", "2023-02-29T10:00:00.000Z", "2026-13-45T99:99:99Z", "0000-01-01T00:00:00.000Z", "soon"]
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(
+            desk.file(
+              "times.json",
+              texts.map((at, index) => ({ sku: `s${index}`, at })),
+            ),
+          )
+          expect(yield* uploads.finished(batchId)).toMatchObject({ state: "completed" })
+        }),
+        { uploads: [of(Schema.String)] },
+      )
+      yield* desk.run(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient
+          const view = isSqlite ? "detent_items_times" : "detent.items_times"
+          const rows = yield* sql.unsafe<{ at: unknown }>(`select at from ${view} order by sku`)
+          if (!isSqlite) expect(rows.map(({ at }) => at)).toEqual([new Date(texts[0] ?? ""), null, null, null, null])
+          expect(rows).toHaveLength(texts.length)
+        }),
+        { uploads: [of(Schema.Date)] },
+      )
+    }),
+  )
 })

@@ -169,7 +169,7 @@ export const CorrectionReport = Schema.Struct({
       line: Schema.Int,
       /** The item, if the row says which. */
       item: Schema.optionalKey(Schema.Int),
-      refusal: Schema.Literals(["bad_row", "no_such_item", "stored", "retrying", "repeated", "still_invalid"]),
+      refusal: Schema.Literals(["bad_row", "no_such_item", "stored", "retrying", "repeated", "still_invalid", "other_item"]),
       message: Schema.String,
     }),
   ),

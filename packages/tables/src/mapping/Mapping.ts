@@ -100,7 +100,10 @@ export interface MappingPlace {
   readonly fields?: ReadonlyArray<Pick<TargetField, "path" | "type">> | undefined
 }
 
-/** What is wrong with a mapping, a sentence for each problem; empty where it can be used. */
+/** More problems of a mapping are not looked for. */
+const mostProblems = 20
+
+/** What is wrong with a mapping, a sentence for each of the first problems; empty where it can be used. */
 export const checkMapping = ({ locale, fields: rules }: Mapping, { columns, fields }: MappingPlace = {}): ReadonlyArray<string> => {
   const problems: Array<string> = []
   const checkLocale = (tag: string | undefined, place: string) => {
@@ -111,6 +114,7 @@ export const checkMapping = ({ locale, fields: rules }: Mapping, { columns, fiel
   const paths = fields === undefined ? undefined : new Map(fields.map((one) => [one.path, one.type]))
   const targets = new Set<string>()
   for (const rule of rules) {
+    if (problems.length >= mostProblems) return problems
     const { field, column, value } = rule
     const parts = field.split(".")
     if (parts.includes("") || parts.length > mostParts) problems.push(`${field} is no field; name it, or its path such as address.city`)

@@ -6,12 +6,15 @@ export const mostParts = 10
 type Nested = Map<string, Nested | { readonly value: unknown }>
 
 /** Objects for keys such as `address.city`. A key that is a value and an object keeps its name. */
-export const nestedValues = (entries: Iterable<readonly [string, unknown]>): object => {
+export const nestedValues = (entries: ReadonlyArray<readonly [string, unknown]>): object => {
   const root: Nested = new Map()
+  let names: Set<string> | undefined
   for (const [name, value] of entries) {
     const path = name.includes(".") ? name.split(".") : [name]
     const isPath = path.length > 1 && path.length <= mostParts && !path.includes("")
-    if (!isPath || !place(root, path, value)) root.set(name, { value })
+    names ??= isPath ? new Set(entries.map(([one]) => one)) : undefined
+    const isInValue = isPath && path.some((_, end) => end > 0 && names?.has(path.slice(0, end).join(".")))
+    if (!isPath || isInValue || !place(root, path, value)) root.set(name, { value })
   }
   return objectOf(root)
 }

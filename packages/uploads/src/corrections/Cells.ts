@@ -52,9 +52,10 @@ export const cellOf = (value: unknown): string => {
   return isFormula(text) ? `'${text}` : text
 }
 
-const isFormula = (text: string): boolean => /^[=@\t\r]/.test(text) || (/^[+-]/.test(text) && !/^[+-][\d.,]+$/.test(text))
+const isFormula = (text: string): boolean => /^[=@\t\r\n]/.test(text) || (/^[+-]/.test(text) && !/^[+-][\d.,]+$/.test(text))
 
-const uncell = (text: string): string => (text.startsWith("'") && isFormula(text.slice(1)) ? text.slice(1) : text)
+/** The text that a cell was made of. */
+export const uncell = (text: string): string => (text.startsWith("'") && isFormula(text.slice(1)) ? text.slice(1) : text)
 
 /** A corrected item, and whether one of its cells differs from the original. */
 export interface Corrected {

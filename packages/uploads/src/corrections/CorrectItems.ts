@@ -27,6 +27,8 @@ export const CorrectionRefusal = Schema.Literals([
   "repeated",
   /** The item would fail again. */
   "still_invalid",
+  /** The item has another id: the row is from the failures of another upload. */
+  "other_item",
 ])
 export type CorrectionRefusal = typeof CorrectionRefusal.Type
 
@@ -36,6 +38,8 @@ export type CorrectionRefusal = typeof CorrectionRefusal.Type
  */
 export type Correction = {
   readonly index: number
+  /** The id that the failed item had in the file of failures. Undefined: it had none, or it is not known. */
+  readonly id?: string
 } & ({ readonly item: object } | { readonly content: object } | { readonly cells: ReadonlyMap<string, string> })
 
 export type CorrectionResult =
@@ -108,6 +112,10 @@ const correctSome = (
       const refusal = entry?.state === "failed" ? undefined : notFailed(index, entry)
       if (entry === undefined || refusal !== undefined) {
         results[position] = refusal ?? notFailed(index, entry)
+        continue
+      }
+      if (correction.id !== undefined && entry.item_id !== null && correction.id !== entry.item_id) {
+        results[position] = otherItem(index, entry.item_id, correction.id)
         continue
       }
       const original = originals.get(index)
@@ -232,6 +240,12 @@ const stillInvalid = (index: number, problem: ItemProblem): CorrectionResult => 
   message: `item ${index} would fail again (${problem.reason}): ${problem.message}`,
   problem,
 })
+
+const otherItem = (index: number, id: string, given: string): CorrectionResult =>
+  refused(
+    "other_item",
+    `item ${index} has the id ${id.slice(0, 200)}, not ${given.slice(0, 200)}; take the file of failures of this upload`,
+  )
 
 const notFailed = (index: number, entry: EntryRow | undefined): CorrectionResult => {
   if (entry === undefined) return refused("no_such_item", `the upload has no item ${index}`)

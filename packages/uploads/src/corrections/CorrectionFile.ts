@@ -14,6 +14,7 @@ import {
 import * as Effect from "effect/Effect"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
 import type { Kind, Uploading } from "../stages/Uploading.ts"
+import { uncell } from "./Cells.ts"
 import { type Correction, type CorrectionRefusal, type CorrectionResult, correctItems } from "./CorrectItems.ts"
 import { failureColumns } from "./FailureFile.ts"
 
@@ -67,6 +68,12 @@ export const correctFromFile = (
       }
       const { format } = yield* inspectTable(file, given, limits)
       yield* checkColumns(file.name, format, kind, table)
+      // A file that cannot be read to its end corrects nothing.
+      yield* Effect.scoped(
+        Effect.flatMap(openRows({ file, format, limits }), (rows) =>
+          Effect.repeat(rows.take(pageRows), { until: ({ length }) => length === 0 }),
+        ),
+      )
       const rows = yield* openRows({ file, format, limits })
       const read = rowReader(format)
       const seen = new SeenItems(totalItemsInFile)
@@ -109,7 +116,7 @@ const checkColumns = (
     return refuse(`it has no column ${own}, which says the item of each row`, "correct the file of failures, and keep this column")
   if (!isTable || original?.columns === undefined) return Effect.void
   const known = new Set<string>([...original.columns, ...Object.values(failureColumns)])
-  const unknown = columns.find((column) => !known.has(column) && !/^column \d{1,6}$/.test(column))
+  const unknown = columns.find((column) => !known.has(uncell(column)) && !/^column \d{1,6}$/.test(column))
   if (unknown === undefined) return Effect.void
   return refuse(
     `its column ${JSON.stringify(unknown.slice(0, 100))} is not in the uploaded file`,
@@ -134,22 +141,24 @@ const correctionOfCells = ({ text, problem }: Row): Found => {
   if (problem !== undefined || text === undefined) return { problem: rowProblems[problem ?? "too_large"], item: undefined }
   const cells = new Map<string, string>()
   for (const [column, cell] of Object.entries(JSON.parse(text) as Readonly<Record<string, string | number | boolean>>))
-    cells.set(column, String(cell))
+    cells.set(uncell(column), String(cell))
   const index = indexOf(cells.get(failureColumns.item))
   if (index === undefined) return { problem: `its ${failureColumns.item} is not the number of an item`, item: undefined }
+  const id = uncell(cells.get(failureColumns.id) ?? "")
   for (const column of Object.values(failureColumns)) cells.delete(column)
-  return { index, cells }
+  return { index, cells, ...(id === "" ? {} : { id }) }
 }
 
 const correctionOfJson = ({ text, problem }: Row): Found => {
   if (problem !== undefined || text === undefined) return { problem: rowProblems[problem ?? "too_large"], item: undefined }
   const value = valueOf(text)
   if (typeof value !== "object" || value === null) return { problem: "it is not a JSON object", item: undefined }
-  const { item, content, cells } = value as { readonly item?: unknown; readonly content?: unknown; readonly cells?: unknown }
+  const { item, id: given, content, cells } = value as Readonly<Record<"item" | "id" | "content" | "cells", unknown>>
   const index = indexOf(item)
   if (index === undefined) return { problem: "its `item` is not the number of an item", item: undefined }
-  if (isObject(content)) return { index, content }
-  if (isObject(cells)) return { index, cells: new Map(Object.entries(cells).map(([column, cell]) => [column, String(cell ?? "")])) }
+  const id = typeof given === "string" && given !== "" ? { id: given } : {}
+  if (isObject(content)) return { index, content, ...id }
+  if (isObject(cells)) return { index, ...id, cells: new Map(Object.entries(cells).map(([column, cell]) => [column, String(cell ?? "")])) }
   return { problem: "its `content` is not an object: write the corrected item there, or changed fields as `cells`", item: index }
 }
 

@@ -68,7 +68,7 @@ export const failureFile = (
     const delimiter = table?.delimiter ?? ","
     const line = (cells: ReadonlyArray<string>) => `${cells.map((cell) => quoted(cell, delimiter)).join(delimiter)}\n`
     // Without the byte order mark, a spreadsheet reads UTF-8 as another encoding, and a corrected file comes back with other letters.
-    const head = `\ufeff${line([...metaColumns, ...columns])}`
+    const head = `\ufeff${line([...metaColumns, ...columns.map(cellOf)])}`
     const rows = Stream.map(pages, (page) => page.map((row) => line(cellsOf(row, columns))).join(""))
     return { fileName: named, contentType: "text/csv; charset=utf-8; header=present", text: Stream.concat(Stream.make(head), rows) }
   })

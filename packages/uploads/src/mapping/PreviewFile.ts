@@ -1,6 +1,16 @@
 /** What the first rows of a file would become by a mapping, before anything is stored. */
 import type { PersistenceFailed } from "@detent/machine"
-import { checkMapping, type Mapping, MappingRefused, proposeMapping, type Row, rowValues, type TableProblem, valueAt } from "@detent/tables"
+import {
+  checkMapping,
+  isLocale,
+  type Mapping,
+  MappingRefused,
+  proposeMapping,
+  type Row,
+  rowValues,
+  type TableProblem,
+  valueAt,
+} from "@detent/tables"
 import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import { tableFile } from "../file/FileInspection.ts"
@@ -91,8 +101,14 @@ export const previewFile = (
     )
     if (chosen !== undefined && !(chosen instanceof MappingRefused))
       return shown(chosen.mapping, chosen.source, yield* read(chosen.mapping), [])
-    const proposal = proposeMapping({ columns, rows: values, fields: kind.targets ?? [], ...(locale === undefined ? {} : { locale }) })
-    const notes = [...(chosen === undefined ? [] : [chosen.message]), ...proposal.notes]
+    const isKnown = locale !== undefined && isLocale(locale)
+    const proposal = proposeMapping({ columns, rows: values, fields: kind.targets ?? [], ...(isKnown ? { locale } : {}) })
+    const noLocale = `there is no locale ${locale}, so it was found by the values; write it as de-DE`
+    const notes = [
+      ...(locale === undefined || isKnown ? [] : [noLocale]),
+      ...(chosen === undefined ? [] : [chosen.message]),
+      ...proposal.notes,
+    ]
     const proposed = shown(proposal.mapping, "proposed", yield* read(proposal.mapping), notes)
     // Names that are alike can mislead: the columns as they are may fit better.
     const asTheyAre = shown({ fields: [] }, "none", plain, notes)

@@ -26,6 +26,12 @@ const Orders = defineUpload({
 
 const options = { uploads: [Orders] }
 
+const Odd = defineUpload({
+  name: "Odd",
+  schema: Schema.Struct({ no: Schema.String, amount: Schema.Finite, "=1+1": Schema.String, "@x": Schema.String }),
+  id: "no",
+})
+
 const failuresText = (batchId: string, format: FailureFormat) =>
   Effect.gen(function* () {
     const { text, fileName } = yield* (yield* Uploads).failures(batchId, { format })
@@ -55,6 +61,50 @@ const orderOf = (id: string) =>
   )
 
 describe.each(databases)("$name", (database) => {
+  it.effect("a file that is of another upload, or that cannot be read to its end, corrects nothing", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const [first, second] = [desk.file("first.csv", "no;amount\na;x\nb;1\n"), desk.file("second.csv", "no;amount\nc;y\nd;1\n")]
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const [one, other] = [yield* partial(first), yield* partial(second)]
+          const fixed = (yield* failuresText(one, "csv")).text.replace("a;x", "a;5")
+          const crossed = yield* uploads.correctFrom(other, desk.file("crossed.csv", fixed))
+          expect(crossed).toMatchObject({ corrected: 0, refused: 1, refusals: [{ item: 0, refusal: "other_item" }] })
+          const lines = (yield* failuresText(one, "jsonl")).text.replace('"x"', "5")
+          const ofLines = yield* uploads.correctFrom(other, desk.file("crossed.jsonl", lines))
+          expect(ofLines).toMatchObject({ corrected: 0, refused: 1, refusals: [{ item: 0, refusal: "other_item" }] })
+          const damaged = Buffer.concat([Buffer.from(fixed), Buffer.from("7;".repeat(20_000)), Buffer.from([0xff, 0xfe, 0xc3, 0x0a])])
+          const refused = yield* Effect.flip(uploads.correctFrom(one, desk.file("damaged.csv", damaged), { given: { encoding: "utf-8" } }))
+          expect(refused._tag).not.toBe("PersistenceFailed")
+          expect(yield* uploads.correctFrom(one, desk.file("fixed.csv", fixed))).toMatchObject({ corrected: 1, refused: 0 })
+        }),
+        options,
+      )
+    }),
+  )
+
+  it.effect("names of columns that a spreadsheet would run are marked as texts, and come back as they were", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const path = desk.file("odd.csv", "no;amount;=1+1;@x\na;x;1;2\nb;1;1;2\n")
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const batchId = yield* partial(path)
+          const { text } = yield* failuresText(batchId, "csv")
+          expect(text.split("\n")[0]).toContain(";no;amount;'=1+1;'@x")
+          expect(yield* uploads.correctFrom(batchId, desk.file("fixed.csv", text.replace("a;x", "a;5")))).toMatchObject({
+            corrected: 1,
+            refused: 0,
+          })
+        }),
+        { uploads: [Odd] },
+      )
+    }),
+  )
+
   it.effect("rows of a table that failed come back corrected: cells that are unchanged stay, and other rows are reported", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
