@@ -45,6 +45,13 @@ export interface Row {
 /** The position after a row, where reading continues. */
 export const behind = ({ index, endOffset, endLine }: Row): Position => ({ index: index + 1, offset: endOffset, line: endLine })
 
+/** About how many bytes the text of rows has. */
+export const bytesOfRows = (rows: ReadonlyArray<Row>): number => {
+  let bytes = 0
+  for (const { text } of rows) bytes += text?.length ?? 0
+  return bytes
+}
+
 /** Makes the JSON of rows from their cells. Cells beyond the header are under `column N`. */
 export class RowText {
   readonly #keys: ReadonlyArray<string>

@@ -7,7 +7,7 @@ import { fileProblem } from "./bytes/FileBytes.ts"
 import { TextBytes } from "./bytes/TextBytes.ts"
 import { CsvSplitter } from "./csv/CsvSplitter.ts"
 import { JsonSplitter } from "./json/JsonSplitter.ts"
-import type { Position, Row } from "./Row.ts"
+import { bytesOfRows, type Position, type Row } from "./Row.ts"
 import type { FileStamp, OpenedFile, TableFile } from "./TableFile.ts"
 import type { Format, TableFormat } from "./TableFormat.ts"
 import type { TableLimits } from "./TableLimits.ts"
@@ -24,8 +24,11 @@ export interface RowsOptions {
   readonly from?: Position
 }
 
-/** The limit of bytes in memory, plus one row. */
+/** The limit of bytes in memory, plus one row and what a source returns at once. */
 const pageBytes = 4_000_000
+
+/** A source that makes rows as they are taken returns them at this many bytes. */
+const someBytes = 250_000
 
 export interface Rows {
   /** Returns at least one row and at most `limit`, fewer if they are large; none at the end of the file. */
@@ -40,10 +43,16 @@ export interface Rows {
   readonly md5: Effect.Effect<string, TableProblem>
 }
 
+/** Some rows. `bytes`: of their text, or of the text that they were read from where that is more. */
+interface SomeRows {
+  readonly rows: ReadonlyArray<Row>
+  readonly bytes: number
+}
+
 /** Rows as they come, in the order of the file. */
 interface RowSource {
   /** Some rows, perhaps none; undefined at the end. */
-  next(): Promise<{ readonly rows: ReadonlyArray<Row>; readonly bytes: number } | undefined>
+  next(): Promise<SomeRows | undefined>
   readBytes(): number
   format(): Format
   stamp(): Promise<FileStamp>
@@ -120,7 +129,9 @@ class TextSource implements RowSource {
     if (this.#isEnded) return undefined
     const chunk = await this.#text.next()
     this.#isEnded = chunk === undefined
-    return { rows: chunk === undefined ? this.#splitter.end() : this.#splitter.push(chunk), bytes: chunk?.length ?? 0 }
+    const rows = chunk === undefined ? this.#splitter.end() : this.#splitter.push(chunk)
+    // Rows have the names of their columns, which can be longer than their cells.
+    return { rows, bytes: Math.max(chunk?.length ?? 0, bytesOfRows(rows)) }
   }
 
   readBytes() {
@@ -150,7 +161,7 @@ class TextSource implements RowSource {
 class SheetSource implements RowSource {
   readonly #options: RowsOptions
   readonly #sheet: SheetRows
-  readonly #rows: AsyncGenerator<{ readonly rows: ReadonlyArray<Row>; readonly bytes: number }, undefined>
+  readonly #rows: AsyncGenerator<SomeRows, undefined>
   #opened: Promise<OpenedFile> | undefined
   #workbook: Workbook | undefined
 
@@ -169,16 +180,27 @@ class SheetSource implements RowSource {
     }
   }
 
-  async *#read(from: number): AsyncGenerator<{ readonly rows: ReadonlyArray<Row>; readonly bytes: number }, undefined> {
+  /** The text of rows can be much longer than the sheet, whose cells refer to shared texts: it is made a few rows at a time. */
+  async *#read(from: number): AsyncGenerator<SomeRows, undefined> {
     const { file, format, limits } = this.#options
     const workbook = await Workbook.open(file.name, await this.#open(), limits)
     this.#workbook = workbook
-    let offset = 0
-    for await (const cells of readSheet(workbook, workbook.sheet(format.sheet).part, limits)) {
-      const rows = this.#sheet.rowsOf(cells).filter((row) => row.index >= from)
-      const end = cells.at(-1)?.end ?? offset
-      yield { rows, bytes: end - offset }
-      offset = end
+    let rows: Array<Row> = []
+    let bytes = 0
+    for await (const read of readSheet(workbook, workbook.sheet(format.sheet).part, limits)) {
+      for (const cells of read) {
+        const row = this.#sheet.next(cells, from)
+        if (row === undefined) continue
+        rows.push(row)
+        bytes += row.text?.length ?? 0
+        if (bytes < someBytes) continue
+        yield { rows, bytes }
+        rows = []
+        bytes = 0
+      }
+      if (rows.length > 0) yield { rows, bytes }
+      rows = []
+      bytes = 0
     }
     return undefined
   }

@@ -2,7 +2,7 @@
 export interface TableLimits {
   /** Bytes of the file, before unpacking. Default: 1 GB. */
   readonly maxFileBytes: number
-  /** Bytes of the unpacked text, or of the unpacked parts of an XLSX file. Default: 10 GB. */
+  /** Bytes of the unpacked text; for an XLSX file of its unpacked parts, and of a shared text for each cell that has it. Default: 10 GB. */
   readonly maxUnpackedBytes: number
   /** How many times its size a file may unpack to. Default: 100. */
   readonly maxUnpackRatio: number

@@ -16,7 +16,7 @@ export {
 export { type FieldProblem, fieldProblemText, type MappedRow, type MapRow, makeMapRow } from "./mapping/mapRow.ts"
 export { nestedValues, valueAt } from "./mapping/nested.ts"
 export { type Proposal, type ProposeOptions, proposeMapping } from "./mapping/proposeMapping.ts"
-export { behind, columnName, type Position, type Row, RowProblem } from "./Row.ts"
+export { behind, bytesOfRows, columnName, type Position, type Row, RowProblem } from "./Row.ts"
 export { openRows, type Rows, type RowsOptions } from "./Rows.ts"
 export { type OpenTableOptions, openTable, rowValues, type Table } from "./Table.ts"
 export { type FileStamp, localFile, memoryFile, type OpenedFile, openLocalFile, openMemory, stampOf, type TableFile } from "./TableFile.ts"

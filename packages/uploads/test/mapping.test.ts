@@ -262,6 +262,29 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
+  it.effect("a preview of large rows shows fewer, with their long texts cut, and says so", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const line = JSON.stringify({ sku: "1", price: 1, state: "new", tags: ["x".repeat(890_000)] })
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          for (const isPart of [false, true]) {
+            const { rows, notes } = yield* uploads.preview(desk.file("items.jsonl", `${line}\n`.repeat(30)), { rows: 1_000, isPart })
+            expect(rows.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
+            expect(rows[0]?.item).toMatchObject({ sku: "1", tags: [`${"x".repeat(2_000)}…`] })
+            expect(JSON.stringify(rows).length).toBeLessThan(100_000)
+            expect(notes).toEqual([
+              "only 9 rows are shown, as rows are large: a preview reads 8 MiB of text",
+              "texts of more than 2000 characters are cut here, and end with …; an upload reads them completely",
+            ])
+          }
+        }),
+        { uploads: [Products] },
+      )
+    }),
+  )
+
   it.effect("items of JSON are mapped by the paths of their keys", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)

@@ -31,6 +31,9 @@ export const delimitedOf = (file: string, text: string, isWhole: boolean, given:
   return { delimiter, quote, ...columnsOf(file, first, others, given.header, maxColumns) }
 }
 
+/** The most characters of the name of a column: each row has the names. */
+const longestName = 1_000
+
 /** The names of the columns: of the header, or by number. */
 export const columnsOf = (
   file: string,
@@ -51,6 +54,12 @@ export const columnsOf = (
   const columns = first.map((cell, index) => String(cell ?? "").trim() || columnName(index))
   const places = new Map<string, number>()
   for (const [index, column] of columns.entries()) {
+    if (column.length > longestName)
+      throw new FileInvalid({
+        file,
+        problem: `the name of column ${index + 1} has more than ${longestName} characters`,
+        next: "shorten it, or say that the file has no header",
+      })
     const earlier = places.get(column)
     if (earlier !== undefined)
       throw new FileInvalid({

@@ -72,6 +72,11 @@ export class Archive {
     return this.#parts.has(part)
   }
 
+  /** Counts text that an unpacked part only refers to. Throws as {@link read} does where that is too much. */
+  addText(bytes: number) {
+    this.#limit.add(bytes)
+  }
+
   /** The unpacked bytes of a part. */
   async *read(name: string): AsyncGenerator<Buffer, undefined> {
     const part = this.#parts.get(name)

@@ -52,6 +52,8 @@ class CellReader implements XmlHandler {
   #number = 0
   #cells: Array<Cell> = []
   #bytes = 0
+  /** Of these bytes, those of shared texts. */
+  #sharedBytes = 0
   #isTooLong = false
   #column = -1
   #type = ""
@@ -102,6 +104,7 @@ class CellReader implements XmlHandler {
     this.#number = number
     this.#cells = []
     this.#bytes = 0
+    this.#sharedBytes = 0
     this.#isTooLong = false
     this.#column = -1
   }
@@ -111,6 +114,8 @@ class CellReader implements XmlHandler {
     const cells = this.#cells
     const isTooLarge = this.#bytes > maxRowBytes
     this.#cells = []
+    // A row that is too large is refused alone, and no text is made of it.
+    if (!isTooLarge) this.#workbook.archive.addText(this.#sharedBytes)
     if (!isTooLarge && !this.#isTooLong && !cells.some((cell) => cell !== undefined && cell !== "")) return
     this.#rows.push({ number: this.#number, cells, isTooLong: this.#isTooLong, isTooLarge, end: this.unpacked })
   }
@@ -131,7 +136,10 @@ class CellReader implements XmlHandler {
     }
     const cell = this.#cellOf(this.#value)
     // Texts that many cells share are counted for each: the row is made of all of them.
-    if (this.#type === "s" && typeof cell === "string") this.#bytes += cell.length
+    if (this.#type === "s" && typeof cell === "string") {
+      this.#bytes += cell.length
+      this.#sharedBytes += cell.length
+    }
     if (this.#bytes > this.#limits.maxRowBytes) {
       this.#cells = []
       return
@@ -206,15 +214,16 @@ export class SheetRows {
     this.#isHeaderNext = header
   }
 
-  rowsOf(all: ReadonlyArray<SheetCells>): ReadonlyArray<Row> {
-    return all.flatMap((one) => {
-      if (!this.#isHeaderNext) return [this.#rowOf(one)]
-      this.#isHeaderNext = false
-      return []
-    })
+  /** The row of the next cells; undefined for the header, and for a row before `from`. */
+  next(cells: SheetCells, from: number): Row | undefined {
+    const isHeader = this.#isHeaderNext
+    this.#isHeaderNext = false
+    if (isHeader) return undefined
+    const index = this.#index++
+    return index < from ? undefined : this.#rowOf(index, cells)
   }
 
-  #rowOf({ number: line, cells, isTooLong, isTooLarge, end: offset }: SheetCells): Row {
+  #rowOf(index: number, { number: line, cells, isTooLong, isTooLarge, end: offset }: SheetCells): Row {
     const problem = isTooLarge
       ? "too_large"
       : isTooLong || cells.length > this.#columns
@@ -223,6 +232,6 @@ export class SheetRows {
           ? "header_repeated"
           : undefined
     const text = isTooLarge ? undefined : this.#text.of(cells)
-    return { index: this.#index++, offset, line, endOffset: offset, endLine: line + 1, text, problem }
+    return { index, offset, line, endOffset: offset, endLine: line + 1, text, problem }
   }
 }

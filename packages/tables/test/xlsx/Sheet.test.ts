@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { defaultTableLimits, inspectTable, memoryFile, openRows } from "../../src/index.ts"
 import { readTable, shown } from "../support/tables.ts"
 import { workbook, zip } from "../support/workbook.ts"
 
@@ -101,6 +102,54 @@ describe("a hostile file is refused with bounded memory", () => {
       expect(yield* refused(texts, { limits: { maxSharedBytes: 1_000_000 } })).toMatchObject({
         message: expect.stringContaining("save the sheet as CSV and upload that"),
       })
+    }),
+  )
+
+  it.effect("a text that many cells share: it counts for each, and a page of rows is bounded", () =>
+    Effect.gen(function* () {
+      const row = '<row><c t="s"><v>1</v></c></row>'
+      const book = (length: number, rows: number) =>
+        sheet(
+          `<worksheet><sheetData><row><c t="s"><v>0</v></c></row>${row.repeat(rows)}</sheetData></worksheet>`,
+          `<sst><si><t>name</t></si><si><t>${"x".repeat(length)}</t></si></sst>`,
+        )
+      const bomb = book(900_000, 5_000)
+      expect(bomb.length).toBeLessThan(10_000)
+      expect(yield* refused(bomb)).toMatchObject({ _tag: "FileTooLarge", what: "ratio" })
+      expect(yield* refused(bomb, { limits: { maxUnpackRatio: 1e9, maxUnpackedBytes: 1e9 } })).toMatchObject({ what: "unpacked" })
+      const limits = { ...defaultTableLimits, maxUnpackRatio: 1e9 }
+      const file = memoryFile("b.xlsx", [book(100_000, 2_000)])
+      const { format } = yield* inspectTable(file, {}, limits)
+      const pages = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const rows = yield* openRows({ file, format, limits })
+          const found: Array<number> = []
+          for (;;) {
+            const page = yield* rows.take(5_000)
+            if (page.length === 0) return found
+            found.push(page.length)
+          }
+        }),
+      )
+      expect(pages.reduce((sum, length) => sum + length)).toBe(2_000)
+      expect(Math.max(...pages)).toBeLessThan(50)
+      // Reading continues after a row without the text of those before.
+      const last = yield* Effect.scoped(
+        Effect.flatMap(openRows({ file, format, limits, from: { index: 1_999, offset: 0, line: 0 } }), (rows) => rows.take(10)),
+      )
+      expect(last.map(({ index, line }) => [index, line])).toEqual([[1_999, 2_001]])
+    }),
+  )
+
+  it.effect("a name of a column that would be in each row", () =>
+    Effect.gen(function* () {
+      for (const [name, content] of [
+        ["b.csv", `${"n".repeat(1_001)}\n${"1\n".repeat(10)}`],
+        ["b.xlsx", workbook([{ name: "S", rows: [["n".repeat(1_001)], ["1"]] }])],
+      ] as const)
+        expect(yield* Effect.flip(readTable(name, content))).toMatchObject({
+          problem: "the name of column 1 has more than 1000 characters",
+        })
     }),
   )
 

@@ -8,9 +8,9 @@ import { ItemProblem } from "../item/ItemProblem.ts"
 export const PreviewRow = Schema.Struct({
   index: Schema.Int,
   line: Schema.Int,
-  /** Its cells or values as the file has them; absent where they are not kept. */
+  /** Its cells or values as the file has them, long texts cut; absent where they are not kept. */
   cells: Schema.optionalKey(Schema.Json),
-  /** The item that would be stored. */
+  /** The item that would be stored, long texts cut. */
   item: Schema.optionalKey(Schema.Json),
   /** Why it would fail. */
   problem: Schema.optionalKey(ItemProblem),
@@ -35,7 +35,7 @@ export const Preview = Schema.Struct({
   unused: Schema.Array(Schema.String),
   /** Required fields that nothing is read into. */
   missing: Schema.Array(Schema.String),
-  /** What to look at. */
+  /** What to look at, such as that fewer rows are shown because they are large. */
   notes: Schema.Array(Schema.String),
   rows: Schema.Array(PreviewRow),
   /** How many of these rows would fail. */

@@ -20,8 +20,9 @@ import { memoryNotes } from "../reading/ItemReader.ts"
 import { unreadable } from "../stages/ReadPage.ts"
 import { type Kind, kindOfFile, type Uploading } from "../stages/Uploading.ts"
 import { chooseMapping, type MappedFile } from "./ChooseMapping.ts"
-import { firstRows } from "./FirstRows.ts"
+import { firstRows, mostTextBytes } from "./FirstRows.ts"
 import type { Preview, PreviewRow } from "./Preview.ts"
+import { longestText, shortRow } from "./ShortRow.ts"
 
 export interface PreviewOptions {
   /** Default: the kept mapping, that of the definition, or a proposal. */
@@ -46,7 +47,7 @@ export const previewFile = (
   Effect.gen(function* () {
     const { limits, files } = uploading
     const file = tableFile(files, path, name)
-    const { rows, columns } = yield* firstRows({ file, table, limits, count: Math.max(1, Math.min(count, mostRows)), isPart })
+    const { rows, columns, isBounded } = yield* firstRows({ file, table, limits, count: Math.max(1, Math.min(count, mostRows)), isPart })
     const values = rows.flatMap((row) => {
       const value = row.problem === undefined ? rowValues(row) : undefined
       return typeof value === "object" && value !== null && !Array.isArray(value) ? [value as Readonly<Record<string, unknown>>] : []
@@ -73,6 +74,7 @@ export const previewFile = (
       const isKept = (column: string) => keeps && (kind.targets === undefined || keptFields.has(column))
       const isNested = (field: string) =>
         isJson && keeps && field.includes(".") && values.some((value) => valueAt(value, field) !== undefined)
+      const short = results.map(shortRow)
       return {
         ...known,
         mapping,
@@ -82,8 +84,8 @@ export const previewFile = (
         missing: (kind.targets ?? [])
           .filter(({ path: field, isRequired }) => isRequired && !filled.has(field) && !isNested(field))
           .map((field) => field.path),
-        notes,
-        rows: results,
+        notes: [...notes, ...(isBounded ? [boundedNote(rows.length)] : []), ...(short.some(({ isCut }) => isCut) ? [cutNote] : [])],
+        rows: short.map(({ row }) => row),
         failing: results.filter(({ problem }) => problem !== undefined).length,
       }
     }
@@ -120,6 +122,11 @@ const beginningsOf = (path: string): ReadonlyArray<string> => {
   const parts = path.split(".")
   return parts.map((_, index) => parts.slice(0, index + 1).join("."))
 }
+
+const boundedNote = (rows: number): string =>
+  `only ${rows} rows are shown, as rows are large: a preview reads ${mostTextBytes / 1024 / 1024} MiB of text`
+
+const cutNote = `texts of more than ${longestText} characters are cut here, and end with …; an upload reads them completely`
 
 const cellsOf = (row: Row): PreviewRow => {
   const cells = rowValues(row) ?? row.text
