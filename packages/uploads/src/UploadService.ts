@@ -46,6 +46,7 @@ import { type FailureFile, type FailureOptions, type FailuresTooWide, failureFil
 import { CollectionLimit } from "./file/Collected.ts"
 import { checkContentType, type HashedFile, inspect, md5Of, tableFile } from "./file/FileInspection.ts"
 import { FileDamaged, type FileProblem } from "./file/FileProblem.ts"
+import { onceFolder } from "./file/OnceFiles.ts"
 import { isAddress, localFiles } from "./file/UploadFiles.ts"
 import { tableLimits } from "./file/UploadLimits.ts"
 import { type ItemStep, stepsOf } from "./ItemHistory.ts"
@@ -411,7 +412,7 @@ export class UploadService implements UploadsService {
   ): Effect.Effect<A, E | E2 | FileUnreadable | FileTooLarge, R> {
     return Effect.gen({ self: this }, function* () {
       const { folder, limits } = this.#uploading
-      const path = resolve(join(folder, `${purpose}-${yield* freshNumber}`))
+      const path = resolve(join(onceFolder(folder), `${purpose}-${yield* freshNumber}`))
       const receiving = receive(bytes, localTarget(path), fileName, limits.maxFileBytes, new CollectionLimit(0))
       return yield* Effect.ensuring(
         Effect.andThen(
@@ -519,21 +520,11 @@ export class UploadService implements UploadsService {
     bytes: Stream.Stream<Uint8Array, E, R>,
     options: FilePreviewOptions & { readonly fileName: string },
   ): Effect.Effect<Preview, PreviewError | E, R> {
-    const { limits, folder } = this.#uploading
     const { fileName } = options
     return Effect.gen({ self: this }, function* () {
       yield* this.#kind(options.kind)
       yield* checkContentType(fileName, options.contentType)
-      const path = resolve(join(folder, `preview-${yield* freshNumber}`))
-      return yield* Effect.acquireUseRelease(
-        Effect.succeed(path),
-        () =>
-          Effect.andThen(
-            receive(bytes, localTarget(path), fileName, limits.maxFileBytes, new CollectionLimit(0)),
-            this.#preview(path, options),
-          ),
-        () => releasing(path, () => localFiles.remove(path)),
-      )
+      return yield* this.#receiveOnce(bytes, "preview", fileName, (path) => this.#preview(path, options))
     })
   }
 

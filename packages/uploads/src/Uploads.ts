@@ -25,6 +25,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Notice } from "./batch/BatchWork.ts"
 import { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
 import { type Deliveries, makeDeliveries } from "./deliver/Delivery.ts"
+import { removeLeftovers } from "./file/OnceFiles.ts"
 import { filesIn, type SharedFiles } from "./file/UploadFiles.ts"
 import { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 import { loadItemWorkflow } from "./item/ItemWorkflow.ts"
@@ -87,6 +88,7 @@ const make = (options: UploadsOptions) =>
       kinds.set(kind.name, { ...kind, table, deliveries: deliveriesOf(kind, table, Option.getOrUndefined(commands)) })
     }
     yield* makeViews(store, kinds.values())
+    yield* removeLeftovers(options.folder ?? "uploads")
     const items = yield* loadItemWorkflow(readDefinition("upload-item.json"))
     yield* engine.register(items.machine)
     const uploading: Uploading = {
