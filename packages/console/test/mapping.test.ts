@@ -37,6 +37,8 @@ describe("a chosen table in the console", unless(noBrowser), () => {
       assert.strictEqual(yield* tab.run((page) => page.getByLabel("How price is read").inputValue()), "amount")
       yield* tab.run((page) => page.getByLabel("Column of state").selectOption("Condition"))
       yield* tab.run((page) => page.getByLabel("How state is read").selectOption("lookup"))
+      yield* tab.run((page) => page.getByLabel("Lookup of state").fill("new = new\ngebraucht"))
+      yield* tab.shows("Line 2 without =, not used.")
       yield* tab.run((page) => page.getByLabel("Lookup of state").fill("new = new\ngebraucht = used"))
       yield* tab.shows("1 of the first 3 rows would fail.")
       yield* tab.run((page) => page.getByLabel("Column of country").selectOption({ label: "the same for all rows…" }))
@@ -45,13 +47,78 @@ describe("a chosen table in the console", unless(noBrowser), () => {
       assert.deepStrictEqual((yield* client.uploads.list({ query: {} })).uploads, [])
       yield* tab.run((page) => page.getByLabel("Keep this mapping for Products").check())
       yield* tab.run((page) => page.getByRole("button", { name: "Upload", exact: true }).click())
-      yield* tab.shows("is being stored")
       yield* tab.until(`/2\\s+stored/.test(document.body.innerText) && /1\\s+failed/.test(document.body.innerText)`)
       const found = yield* client.uploads.itemOfKind({ params: { kind: "Products", id: "3" } })
       assert.deepStrictEqual(found.item, { sku: "3", price: 7, state: "used", country: "DE" })
       const { mapping } = yield* client.uploads.mapping({ params: { kind: "Products" } })
       assert.deepInclude(mapping?.fields ?? [], { field: "country", value: "DE" })
       assert.deepStrictEqual(tab.problems, [])
+    }),
+  )
+
+  it.live("fits the window with many columns, and shows its actions; a file uploaded before is opened, or uploaded again", () =>
+    Effect.gen(function* () {
+      const { url, client } = yield* served({ uploads: { uploads: [Products] } })
+      const tab = yield* openTab(`${url}/uploads`, { width: 1440 })
+      yield* tab.shows("Choose a file")
+      const more = Array.from({ length: 11 }, (_, at) => `A rather long name of column ${at}`)
+      const rows = ["1", "2"].map((nr) => [nr, "7.5", "new", ...more.map((name) => `the content of ${name}`)].join(";"))
+      const content = [["sku", "price", "state", ...more].join(";"), ...rows].join("\n")
+      const choose = () =>
+        tab.run((page) =>
+          page.getByLabel("File", { exact: true }).setInputFiles({ name: "wide.csv", mimeType: "text/csv", buffer: Buffer.from(content) }),
+        )
+      const button = (name: string) => tab.run((page) => page.getByRole("button", { name, exact: true }).click())
+      yield* choose()
+      yield* tab.shows("All of the first 2 rows can be stored.")
+      yield* button("file")
+      yield* tab.shows("the content of A rather long name of column 10")
+      for (const width of [1440, 390]) {
+        yield* tab.resize(width)
+        yield* tab.until(`[...document.querySelectorAll("dialog *")].every((one) =>
+          one.scrollWidth <= one.clientWidth || !["auto", "scroll"].includes(getComputedStyle(one).overflowX) || one.ariaLabel === "First rows")`)
+        yield* tab.until(`["Cancel", "Only count", "Upload"].every((name) => {
+          const one = [...document.querySelectorAll("dialog button")].find((found) => found.innerText === name)
+          const { left, right, top, bottom } = one.getBoundingClientRect()
+          return left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight && document.elementFromPoint(left + 3, top + 3) !== null
+        })`)
+      }
+      yield* button("Upload")
+      yield* tab.until(`/2\\s+stored/.test(document.body.innerText)`)
+      yield* tab.visit("/uploads")
+      yield* choose()
+      yield* tab.shows("All of the first 2 rows can be stored.")
+      yield* button("Upload")
+      yield* tab.until(`document.querySelector("dialog")?.innerText.includes("wide.csv was uploaded before") === true`)
+      const [first] = (yield* client.uploads.list({ query: {} })).uploads
+      const href = yield* tab.run((page) => page.getByRole("link", { name: "Open that upload" }).getAttribute("href"))
+      assert.strictEqual(href, `/uploads/${first?.batchId}`)
+      yield* button("Upload it again")
+      yield* tab.until(`location.pathname.startsWith("/uploads/") && location.pathname !== ${JSON.stringify(href)}`)
+      assert.strictEqual((yield* client.uploads.list({ query: {} })).uploads.length, 2)
+    }),
+  )
+
+  it.live("cannot be uploaded without a column for a field that every row needs", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served({ uploads: { uploads: [Products] } })
+      const tab = yield* openTab(`${url}/uploads`)
+      yield* tab.shows("Choose a file")
+      const file = { name: "other.csv", mimeType: "text/csv", buffer: Buffer.from("xyz;Preis\n1;2,5\n2;3,5\n") }
+      yield* tab.run((page) => page.getByLabel("File", { exact: true }).setInputFiles(file))
+      yield* tab.shows("2 of the first 2 rows would fail.")
+      const upload = () => tab.run((page) => page.getByRole("button", { name: "Upload", exact: true }).isDisabled())
+      assert.isTrue(yield* upload())
+      yield* tab.run((page) => page.getByLabel("Column of sku").selectOption("xyz"))
+      yield* tab.run((page) => page.getByLabel("Column of price").selectOption("Preis"))
+      yield* tab.run((page) => page.getByLabel("How price is read").selectOption("number"))
+      yield* tab.run((page) => page.getByLabel("Column of state").selectOption({ label: "the same for all rows…" }))
+      yield* tab.run((page) => page.getByLabel("Value of state").fill("new"))
+      // The locale takes effect while it is typed.
+      yield* tab.run((page) => page.getByLabel("Locale of numbers and dates").fill("de-DE"))
+      yield* tab.shows("All of the first 2 rows can be stored.")
+      yield* tab.until(`[...document.querySelectorAll("dialog td")].some((cell) => cell.innerText === "2.5")`)
+      assert.isFalse(yield* upload())
     }),
   )
 

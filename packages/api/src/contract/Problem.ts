@@ -46,7 +46,13 @@ export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", fields,
   }
 }
 
-export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", fields, { httpApiStatus: 409 }) {
+const conflictFields = {
+  ...fields,
+  /** The earlier upload of the same file, for the kind `AlreadyUploaded`. */
+  batchId: Schema.optionalKey(Schema.String),
+}
+
+export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", conflictFields, { httpApiStatus: 409 }) {
   override get message() {
     return this.detail
   }

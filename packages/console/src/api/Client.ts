@@ -34,12 +34,21 @@ export class Refused extends Error {
   readonly status: number
   readonly kind: string
   readonly title: string
+  /** The upload that the request conflicts with. */
+  readonly batchId: string | undefined
 
-  constructor(problem: { readonly status: number; readonly kind: string; readonly title: string; readonly detail: string }) {
+  constructor(problem: {
+    readonly status: number
+    readonly kind: string
+    readonly title: string
+    readonly detail: string
+    readonly batchId?: string | undefined
+  }) {
     super(problem.detail)
     this.status = problem.status
     this.kind = problem.kind
     this.title = problem.title
+    this.batchId = problem.batchId
   }
 }
 
@@ -168,8 +177,8 @@ const refusalOf = async (response: Response): Promise<Error> => {
   const text = await textOf(response)
   const { status, statusText } = response
   try {
-    const { type, title, detail } = JSON.parse(text) as { readonly type?: string; readonly title?: string; readonly detail?: string }
-    return new Refused({ status, kind: (type ?? "").split(":").at(-1) ?? "", title: title ?? statusText, detail: detail ?? text })
+    const { type = "", title = statusText, detail = text, batchId } = JSON.parse(text) as Readonly<Record<string, string | undefined>>
+    return new Refused({ status, kind: type.split(":").at(-1) ?? "", title, detail, batchId })
   } catch {
     // A proxy between the browser and the server answered.
     return status >= 502

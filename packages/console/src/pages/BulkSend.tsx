@@ -26,7 +26,7 @@ export const BulkSend = ({ machine, filter, ids, onClose }: BulkSendProps) => {
   const details = useRead(reads.machine(machine))
   return (
     <Modal
-      wide
+      width="wide"
       title={ids === undefined ? "Send an event to all instances that match the filter" : `Send an event to ${ids.length} selected`}
       onClose={onClose}
     >

@@ -309,7 +309,7 @@ const SkipFilter = ({ filter, picked = 0, status }: ActedOn & { readonly status:
 const OneCommand = ({ commandKey, onClose }: { readonly commandKey: string; readonly onClose: () => void }) => {
   const command = useRead(reads.command(commandKey))
   return (
-    <Modal title="Command" onClose={onClose} wide>
+    <Modal title="Command" onClose={onClose} width="wide">
       <Answer of={command}>{(found) => <CommandDetails command={found} />}</Answer>
     </Modal>
   )

@@ -1,14 +1,13 @@
 /** A chosen file before its upload: which columns become which fields, what the first rows would be, and why some would fail. */
 import { useEffect, useId, useRef, useState } from "react"
-import { newKey, pathOf, send } from "../api/Client.ts"
-import type { FieldRule, Mapping, UploadKind, UploadPreview, UploadStatus } from "../api/types.ts"
-import { hrefOf, navigate } from "../app/Router.tsx"
+import { newKey, pathOf, Refused, send } from "../api/Client.ts"
+import type { FieldRule, Mapping, UploadKind, UploadPlan, UploadPreview, UploadStatus } from "../api/types.ts"
+import { hrefOf, Link, navigate } from "../app/Router.tsx"
 import { ActButton, Button } from "../parts/Button.tsx"
 import { Chips } from "../parts/Filters.tsx"
 import { Modal } from "../parts/Modal.tsx"
 import { countText } from "../parts/Moment.tsx"
 import { Skeleton } from "../parts/Panel.tsx"
-import { useToast } from "../parts/Toasts.tsx"
 
 /** As much of a text is sent for its first rows. The parts of a sheet are not in the order of its rows. */
 const previewBytes = 1_000_000
@@ -80,49 +79,114 @@ export const MappingDialog = ({
   readonly existing: "update" | "skip"
   readonly onClose: () => void
 }) => {
-  const toast = useToast()
   const [kind, setKind] = useState(firstKind)
   /** Undefined until the user changes what the server proposes. */
   const [edited, setEdited] = useState<Mapping>()
   const [given, setGiven] = useState<Given>({})
   const [locale, setLocale] = useState<string>()
   const [isKept, setIsKept] = useState(false)
-  const [isBusy, setIsBusy] = useState(false)
+  const [busyWith, setBusyWith] = useState<"count" | "upload">()
+  const [plan, setPlan] = useState<UploadPlan>()
+  /** Why the last count or upload was refused. It stands in the dialog, since a toast would be behind it. */
+  const [refusal, setRefusal] = useState<unknown>()
   const { preview, problem, isLoading } = usePreview(file, kind, edited, given, locale)
   const mapping = edited ?? preview?.mapping
+  const edit = (next: Mapping | undefined) => {
+    setPlan(undefined)
+    setRefusal(undefined)
+    setEdited(next)
+  }
   const change = (next: Given) => {
-    setEdited(undefined)
+    edit(undefined)
     setGiven((earlier) => ({ ...earlier, ...next }))
   }
+  const isUnreadable = preview === undefined || problem !== undefined || isLoading || preview.problems.length > 0
+  /** Every row lacks a field that no column is read into. */
+  const isHopeless =
+    preview !== undefined && preview.missing.length > 0 && preview.rows.length > 0 && preview.failing === preview.rows.length
 
-  const upload = async () => {
-    if (preview === undefined || mapping === undefined) return
-    setIsBusy(true)
+  const act = async (kindOfAct: "count" | "upload", run: (form: FormData) => Promise<void>) => {
+    if (mapping === undefined) return
+    setBusyWith(kindOfAct)
+    setRefusal(undefined)
+    setPlan(undefined)
     try {
-      if (isKept) {
+      const form = new FormData()
+      form.append("mapping", mapping.fields.length === 0 && mapping.others !== "drop" ? "none" : JSON.stringify(mapping))
+      form.append("file", file)
+      await run(form)
+    } catch (reason) {
+      setRefusal(reason)
+    } finally {
+      setBusyWith(undefined)
+    }
+  }
+
+  const count = () =>
+    act("count", async (form) => {
+      const response = await send(pathOf(["upload-plans"], { kind, existing, ...given }), { method: "POST", body: form })
+      setPlan((await response.json()) as UploadPlan)
+    })
+
+  const upload = (force?: "true") =>
+    act("upload", async (form) => {
+      if (isKept && preview !== undefined) {
         const path = pathOf(["upload-kinds", preview.kind, "mapping"])
         const headers = { "content-type": "application/json", "idempotency-key": newKey() }
         await send(path, { method: "PUT", headers, body: JSON.stringify(mapping) })
       }
-      const form = new FormData()
-      form.append("mapping", mapping.fields.length === 0 && mapping.others !== "drop" ? "none" : JSON.stringify(mapping))
-      form.append("file", file)
-      const path = pathOf(["uploads"], { kind, existing, ...given })
+      const path = pathOf(["uploads"], { kind, existing, force, ...given })
       const response = await send(path, { method: "POST", body: form, headers: { "idempotency-key": newKey() } })
-      const status = (await response.json()) as UploadStatus
-      toast({ text: `${status.fileName} is being stored.`, href: hrefOf(["uploads", status.batchId]) })
+      const { batchId } = (await response.json()) as UploadStatus
       onClose()
-      navigate(hrefOf(["uploads", status.batchId]))
-    } catch (reason) {
-      toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" })
-    } finally {
-      setIsBusy(false)
-    }
-  }
+      navigate(hrefOf(["uploads", batchId]))
+    })
+
+  const footer = (
+    <div className="grid gap-3">
+      {plan === undefined ? null : <Plan plan={plan} />}
+      {refusal === undefined ? null : (
+        <Refusal
+          refusal={refusal}
+          fileName={file.name}
+          isBusy={busyWith === "upload"}
+          onForce={() => void upload("true")}
+          onOpen={onClose}
+        />
+      )}
+      <div className="flex flex-wrap items-center justify-end gap-3">
+        {preview === undefined ? null : (
+          <label className="mr-auto flex items-center gap-2">
+            <input type="checkbox" className="size-4 accent-accent" checked={isKept} onChange={({ target }) => setIsKept(target.checked)} />
+            Keep this mapping for {preview.kind}
+          </label>
+        )}
+        <Button onClick={onClose}>Cancel</Button>
+        <ActButton
+          isBusy={busyWith === "count"}
+          disabled={isUnreadable || busyWith !== undefined}
+          title="Reads the whole file and stores nothing"
+          onClick={() => void count()}
+        >
+          Only count
+        </ActButton>
+        <ActButton
+          look="primary"
+          icon="upload"
+          isBusy={busyWith === "upload"}
+          disabled={isUnreadable || isHopeless || busyWith !== undefined}
+          title={isHopeless ? `Every row would fail: no column for ${preview.missing.join(", ")}` : undefined}
+          onClick={() => void upload()}
+        >
+          Upload
+        </ActButton>
+      </div>
+    </div>
+  )
 
   return (
-    <Modal title={file.name} onClose={onClose} wide>
-      <div className="grid gap-4">
+    <Modal title={file.name} onClose={onClose} width="full" footer={footer}>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
         <div className="flex flex-wrap items-end gap-3">
           {kinds.length > 1 ? (
             <Choice
@@ -130,7 +194,7 @@ export const MappingDialog = ({
               value={kind ?? ""}
               options={kinds.map(({ name, isDefault }) => ({ value: isDefault ? "" : name, text: name }))}
               onChange={(value) => {
-                setEdited(undefined)
+                edit(undefined)
                 setKind(value === "" ? undefined : value)
               }}
             />
@@ -143,7 +207,7 @@ export const MappingDialog = ({
                 const found = value === "" ? undefined : value
                 if (edited === undefined && preview?.source === "proposed") return setLocale(found)
                 const { locale: _, ...others } = mapping
-                setEdited(found === undefined ? others : { ...others, locale: found })
+                edit(found === undefined ? others : { ...others, locale: found })
               }}
             />
           )}
@@ -159,36 +223,61 @@ export const MappingDialog = ({
           ) : null
         ) : (
           <>
-            <Fields preview={preview} mapping={mapping} onChange={setEdited} />
+            <Fields preview={preview} mapping={mapping} onChange={edit} />
             <Notes preview={preview} />
             <Rows preview={preview} isLoading={isLoading} />
           </>
         )}
-        <div className="flex flex-wrap items-center justify-end gap-3">
-          {preview === undefined ? null : (
-            <label className="mr-auto flex items-center gap-2">
-              <input
-                type="checkbox"
-                className="size-4 accent-accent"
-                checked={isKept}
-                onChange={({ target }) => setIsKept(target.checked)}
-              />
-              Keep this mapping for {preview.kind}
-            </label>
-          )}
-          <Button onClick={onClose}>Cancel</Button>
-          <ActButton
-            look="primary"
-            icon="upload"
-            isBusy={isBusy}
-            disabled={preview === undefined || problem !== undefined || isLoading || preview.problems.length > 0}
-            onClick={() => void upload()}
-          >
-            Upload
-          </ActButton>
-        </div>
       </div>
     </Modal>
+  )
+}
+
+/** What a dry run counted. */
+const Plan = ({ plan: { format, insert, update, skip, fail, errors } }: { readonly plan: UploadPlan }) => (
+  <div role="status">
+    <p>
+      The whole file ({format}) would insert <b>{countText(insert)}</b>, update <b>{countText(update)}</b>, skip <b>{countText(skip)}</b>{" "}
+      and refuse <b className={fail > 0 ? "text-bad" : ""}>{countText(fail)}</b>. Nothing is stored.
+    </p>
+    <ul className="text-xs text-muted">
+      {errors.map(({ reason, count, example }) => (
+        <li key={reason}>
+          {countText(count)} {reason}
+          {example === undefined ? "" : `, such as ${example}`}
+        </li>
+      ))}
+    </ul>
+  </div>
+)
+
+interface RefusalProps {
+  readonly refusal: unknown
+  readonly fileName: string
+  readonly isBusy: boolean
+  readonly onForce: () => void
+  readonly onOpen: () => void
+}
+
+/** A file that was uploaded before can be uploaded again, or its upload opened. */
+const Refusal = ({ refusal, fileName, isBusy, onForce, onOpen }: RefusalProps) => {
+  const earlier = refusal instanceof Refused && refusal.kind === "AlreadyUploaded" ? refusal.batchId : undefined
+  return (
+    <div role="alert" className="flex flex-wrap items-center gap-3 rounded-lg bg-bad-soft px-3 py-2">
+      {earlier === undefined ? (
+        <p className="min-w-0 break-words text-bad">{refusal instanceof Error ? refusal.message : String(refusal)}</p>
+      ) : (
+        <>
+          <p className="mr-auto min-w-0 break-words text-bad">{fileName} was uploaded before, with the same content.</p>
+          <Link href={hrefOf(["uploads", earlier])} className="font-medium text-accent underline" onClick={onOpen}>
+            Open that upload
+          </Link>
+          <ActButton isBusy={isBusy} onClick={onForce}>
+            Upload it again
+          </ActButton>
+        </>
+      )}
+    </div>
   )
 }
 
@@ -275,22 +364,44 @@ const Format = ({ preview: { table }, onChange }: { readonly preview: UploadPrev
 
 const locales = ["de-DE", "de-CH", "en-GB", "en-US", "es-ES", "fr-FR", "it-IT", "nl-NL", "pl-PL", "pt-BR", "sv-SE"]
 
+const isLocale = (text: string): boolean => {
+  try {
+    return Intl.getCanonicalLocales(text).length > 0
+  } catch {
+    return false
+  }
+}
+
+/** Takes effect as soon as the text is a locale. */
 const LocaleInput = ({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) => {
   const id = useId()
+  const input = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
+  const isValid = text.trim() === "" || isLocale(text.trim())
+  useEffect(() => {
+    // A preview that arrives while the user types has an earlier locale.
+    if (document.activeElement !== input.current) setText(value)
+  }, [value])
   return (
     <label className="grid gap-1">
-      <span className="label">Numbers and dates</span>
+      <span className="label">Locale of numbers and dates</span>
       <input
-        className="field w-28"
+        ref={input}
+        className="field w-44"
         list={id}
         value={text}
         placeholder="en-US"
-        onChange={({ target }) => setText(target.value)}
-        onBlur={() => text !== value && onChange(text.trim())}
-        onKeyDown={({ key }) => key === "Enter" && text !== value && onChange(text.trim())}
+        aria-invalid={isValid ? undefined : true}
+        onChange={({ target }) => {
+          const next = target.value.trim()
+          setText(target.value)
+          if (next === "" || isLocale(next)) onChange(next)
+        }}
+        onBlur={() => {
+          if (text.trim() === "") setText(value)
+        }}
       />
+      {isValid ? null : <span className="text-xs text-bad">No locale; write one such as de-DE</span>}
       <datalist id={id}>
         {locales.map((one) => (
           <option key={one} value={one} />
@@ -339,7 +450,7 @@ const Fields = ({
     onChange({ ...mapping, fields: rule === undefined ? rest : [...rest, rule] })
   }
   return (
-    <table className="w-full text-left" aria-label="Fields">
+    <table className="w-full max-w-4xl table-fixed text-left" aria-label="Fields">
       <thead>
         <tr className="label border-b border-line">
           <th className="py-1.5 pr-3 font-medium">Field</th>
@@ -463,12 +574,14 @@ const LookupInput = ({
   readonly lookup: Lookup
   readonly onChange: (lookup: Lookup) => void
 }) => {
+  const id = useId()
   const [text, setText] = useState(() =>
     Object.entries(lookup)
       .map(([from, to]) => `${from} = ${typeof to === "string" ? to : JSON.stringify(to)}`)
       .join("\n"),
   )
   const first = useRef(lookup)
+  const incomplete = text.split("\n").flatMap((line, at) => (line.trim() === "" || line.includes("=") ? [] : [at + 1]))
   const change = (next: string) => {
     setText(next)
     const entries = next.split("\n").flatMap((line) => {
@@ -487,14 +600,27 @@ const LookupInput = ({
     )
   }
   return (
-    <textarea
-      className="field mt-1 font-mono text-xs"
-      aria-label={`Lookup of ${path}`}
-      rows={Math.min(8, text.split("\n").length + 1)}
-      placeholder="text in the file = value"
-      value={text}
-      onChange={({ target }) => change(target.value)}
-    />
+    <>
+      <textarea
+        className="field mt-1 font-mono text-xs"
+        aria-label={`Lookup of ${path}`}
+        aria-describedby={id}
+        aria-invalid={incomplete.length > 0 ? true : undefined}
+        rows={Math.min(8, text.split("\n").length + 1)}
+        placeholder={"neu = new\ngebraucht = used"}
+        value={text}
+        onChange={({ target }) => change(target.value)}
+      />
+      <p id={id} role="status" className="text-xs text-muted">
+        {incomplete.length === 0 ? (
+          "One a line: text in the file = value"
+        ) : (
+          <span className="text-bad">
+            {incomplete.length === 1 ? "Line" : "Lines"} {incomplete.join(", ")} without =, not used. Write: text in the file = value
+          </span>
+        )}
+      </p>
+    </>
   )
 }
 
@@ -516,7 +642,9 @@ const Notes = ({ preview: { source, problems, unused, missing, notes } }: { read
         {text}
       </p>
     ))}
-    {missing.length === 0 ? null : <p className="text-bad">No column for {missing.join(", ")}, which every item needs.</p>}
+    {missing.length === 0 ? null : (
+      <p className="text-bad">No column for {missing.join(", ")}, which every item needs. Choose one above.</p>
+    )}
     {unused.length === 0 ? null : <p className="text-muted">Not read: {unused.join(", ")}</p>}
     {notes.map((text) => (
       <p key={text} className="text-warn">

@@ -102,13 +102,13 @@ const textOf = (value: unknown): string => {
 type Edits = ReadonlyMap<number, ReadonlyMap<string, string>>
 
 const CorrectionGrid = ({ batchId, onClose }: { readonly batchId: string; readonly onClose: () => void }) => {
-  const toast = useToast()
   const queries = useQueryClient()
   const [after, setAfter] = useState<number>()
   const [failures, setFailures] = useState<ReadonlyArray<Failure>>()
   const [problem, setProblem] = useState<string>()
   const [edits, setEdits] = useState<Edits>(new Map())
   const [refusals, setRefusals] = useState<ReadonlyMap<number, string>>(new Map())
+  const [said, setSaid] = useState<string>()
   const [isBusy, setIsBusy] = useState(false)
   const [version, setVersion] = useState(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new version reads the page again.
@@ -132,17 +132,20 @@ const CorrectionGrid = ({ batchId, onClose }: { readonly batchId: string; readon
 
   const save = async () => {
     setIsBusy(true)
+    setProblem(undefined)
+    setSaid(undefined)
     try {
       const lines = [...edits].map(([item, cells]) => JSON.stringify({ item, cells: Object.fromEntries(cells) }))
       const report = await sendCorrections(batchId, new Blob([lines.join("\n")]), "corrections.jsonl")
       const refused = new Map(report.refusals.flatMap(({ item, message }) => (item === undefined ? [] : [[item, message] as const])))
       setRefusals(refused)
       setEdits((all) => new Map([...all].filter(([item]) => refused.has(item))))
-      toast({ text: `${reportText(report)}.`, ...(report.refused === 0 ? {} : { tone: "bad" as const }) })
+      setSaid(`${reportText(report)}.`)
       setVersion((last) => last + 1)
       await queries.invalidateQueries()
     } catch (reason) {
-      toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" })
+      // A toast would be behind the dialog.
+      setProblem(reason instanceof Error ? reason.message : String(reason))
     } finally {
       setIsBusy(false)
     }
@@ -150,70 +153,123 @@ const CorrectionGrid = ({ batchId, onClose }: { readonly batchId: string; readon
 
   const last = failures?.at(-1)?.item
   return (
-    <Modal title="Correct failed items" onClose={onClose} wide>
-      {problem === undefined ? null : <p role="alert">{problem}</p>}
+    <Modal
+      title="Correct failed items"
+      onClose={onClose}
+      width="full"
+      unsaved={
+        edits.size === 0 ? undefined : `${edits.size === 1 ? "1 row has" : `${countText(edits.size)} rows have`} changes that are not sent.`
+      }
+      footer={
+        <div className="flex flex-wrap items-center justify-end gap-2">
+          <p role="status" className={`mr-auto ${refusals.size > 0 ? "text-bad" : "text-good"}`}>
+            {said}
+          </p>
+          {after === undefined ? null : (
+            <Button onClick={() => setAfter(undefined)} disabled={edits.size > 0}>
+              First page
+            </Button>
+          )}
+          <Button
+            disabled={edits.size > 0 || failures === undefined || failures.length < pageRows}
+            onClick={() => {
+              setFailures(undefined)
+              setAfter(last)
+            }}
+          >
+            Next page
+          </Button>
+          <ActButton look="primary" isBusy={isBusy} disabled={edits.size === 0} onClick={() => void save()}>
+            Correct {edits.size === 0 ? "" : countText(edits.size)}
+          </ActButton>
+        </div>
+      }
+    >
+      {problem === undefined ? null : (
+        <p role="alert" className="mb-3 rounded-lg bg-bad-soft px-3 py-2 text-bad">
+          {problem}
+        </p>
+      )}
       {failures === undefined ? null : failures.length === 0 ? (
         <p className="text-muted">No more items have failed.</p>
       ) : (
-        <div className="max-h-[60vh] overflow-auto">
+        <div className="max-h-[62dvh] overflow-auto">
           <table className="text-sm" aria-label="Failed items">
-            <thead>
+            <thead className="sticky top-0 z-20 bg-surface">
               <tr>
-                <th scope="col" className="px-2 py-1 text-left">
+                <th scope="col" className="px-2 py-1 text-right">
                   Line
+                </th>
+                <th scope="col" className="left-0 bg-surface px-2 py-1 text-left sm:sticky">
+                  Problem
                 </th>
                 {columns.map((column) => (
                   <th key={column} scope="col" className="px-2 py-1 text-left">
                     {column}
                   </th>
                 ))}
-                <th scope="col" className="px-2 py-1 text-left">
-                  Problem
-                </th>
               </tr>
             </thead>
             <tbody>
               {failures.map(({ item, line, problem: why, content = {} }) => (
-                <tr key={item}>
-                  <th scope="row" className="px-2 py-1 text-right font-normal tabular-nums text-muted">
-                    {line}
-                  </th>
-                  {columns.map((column) => (
-                    <td key={column} className="p-0.5">
-                      <input
-                        className="field min-w-32"
-                        aria-label={`${column}, line ${line}`}
-                        value={edits.get(item)?.get(column) ?? textOf(content[column])}
-                        onChange={({ target }) => edit(item, column, target.value)}
-                      />
-                    </td>
-                  ))}
-                  <td className="min-w-60 px-2 py-1 text-xs text-bad">{refusals.get(item) ?? why}</td>
-                </tr>
+                <FailureRow
+                  key={item}
+                  line={line}
+                  why={why}
+                  refusal={refusals.get(item)}
+                  columns={columns}
+                  content={content}
+                  edits={edits.get(item)}
+                  onEdit={(column, text) => edit(item, column, text)}
+                />
               ))}
             </tbody>
           </table>
         </div>
       )}
-      <div className="mt-3 flex justify-end gap-2">
-        {after === undefined ? null : (
-          <Button onClick={() => setAfter(undefined)} disabled={edits.size > 0}>
-            First page
-          </Button>
-        )}
-        <Button
-          disabled={edits.size > 0 || failures === undefined || failures.length < pageRows}
-          onClick={() => {
-            setFailures(undefined)
-            setAfter(last)
-          }}
-        >
-          Next page
-        </Button>
-        <ActButton look="primary" isBusy={isBusy} disabled={edits.size === 0} onClick={() => void save()}>
-          Correct {edits.size === 0 ? "" : countText(edits.size)}
-        </ActButton>
-      </div>
     </Modal>
+  )
+}
+
+interface FailureRowProps {
+  readonly line: number
+  readonly why: string
+  /** Why its correction was refused. */
+  readonly refusal: string | undefined
+  readonly columns: ReadonlyArray<string>
+  readonly content: Readonly<Record<string, unknown>>
+  readonly edits: ReadonlyMap<string, string> | undefined
+  readonly onEdit: (column: string, text: string) => void
+}
+
+/** The problem stays in view beside the cells, and cells with changes that are not stored are marked. */
+const FailureRow = ({ line, why, refusal, columns, content, edits, onEdit }: FailureRowProps) => {
+  const isRefused = refusal !== undefined
+  return (
+    <tr className={`border-t border-line ${isRefused ? "bg-bad-soft" : ""}`}>
+      <th scope="row" className="px-2 py-1 text-right font-normal tabular-nums text-muted">
+        {line}
+      </th>
+      <td className={`left-0 z-10 px-2 py-1 text-xs text-bad sm:sticky ${isRefused ? "bg-bad-soft" : "bg-surface"}`}>
+        <div className="w-44 break-words sm:w-72">
+          {isRefused ? <b>Refused: </b> : null}
+          {refusal ?? why}
+        </div>
+      </td>
+      {columns.map((column) => {
+        const edited = edits?.get(column)
+        return (
+          <td key={column} className="p-0.5">
+            <input
+              className={`field min-w-32 ${edited === undefined ? "" : isRefused ? "border-bad" : "border-accent"}`}
+              aria-label={`${column}, line ${line}`}
+              aria-invalid={edited !== undefined && isRefused ? true : undefined}
+              value={edited ?? textOf(content[column])}
+              onChange={({ target }) => onEdit(column, target.value)}
+            />
+          </td>
+        )
+      })}
+    </tr>
   )
 }

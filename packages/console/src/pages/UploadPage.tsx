@@ -17,7 +17,7 @@ import { Answer, Empty, PageHead, Panel, ProblemNote, Skeleton } from "../parts/
 import { JsonInput } from "../parts/SchemaForm.tsx"
 import { useAct } from "../parts/useAct.ts"
 import { useRows } from "../parts/useRows.ts"
-import { type Column, VirtualTable } from "../parts/VirtualTable.tsx"
+import { type Column, useIsWide, VirtualTable } from "../parts/VirtualTable.tsx"
 import { Progress } from "./Batches.tsx"
 import { CorrectionBar } from "./UploadCorrections.tsx"
 import { DropFile } from "./Uploads.tsx"
@@ -161,7 +161,7 @@ const rowsOf = ({ items }: { readonly items: ReadonlyArray<UploadItem> }) => ite
 
 const columns: ReadonlyArray<Column<UploadItem>> = [
   { title: "Line", width: "4.5rem", cell: ({ line }) => countText(line) },
-  { title: "Item", width: "minmax(5rem,1fr)", cell: ({ id }) => id ?? "no id" },
+  { title: "Item", width: "minmax(5rem,1fr)", cell: (item) => <ItemName item={item} /> },
   { title: "State", width: "6.5rem", cell: (item) => <ItemState item={item} /> },
   {
     title: "Problem",
@@ -171,6 +171,18 @@ const columns: ReadonlyArray<Column<UploadItem>> = [
   },
   { title: "Tries", width: "3.5rem", cell: ({ attempts }) => attempts, wideOnly: true, right: true },
 ]
+
+/** The id; on a narrow window, with the problem below, for which there is no column. */
+const ItemName = ({ item: { id, problem } }: { readonly item: UploadItem }) => (
+  <>
+    {id ?? "no id"}
+    {problem === undefined ? null : (
+      <span className="block truncate text-xs text-bad sm:hidden" title={problem.message}>
+        {problem.message}
+      </span>
+    )}
+  </>
+)
 
 /** An item that was corrected waits for a retry. */
 const ItemState = ({ item: { state, correctedAt } }: { readonly item: UploadItem }) =>
@@ -183,6 +195,7 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
   const reason = query.get("reason")
   const opened = query.get("item")
   const address = useCallback((after?: string | number) => reads.uploadItems(batchId, { state, reason }, after), [batchId, state, reason])
+  const isWide = useIsWide()
   const { rows, pages, onEnd } = useRows({ address, rowsOf, keyOf })
   return (
     <Panel
@@ -220,6 +233,7 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
         <p className="px-4 py-3 text-muted">No item matches these filters.</p>
       ) : (
         <VirtualTable
+          key={isWide ? "wide" : "narrow"}
           label="Items"
           rows={rows.filter(({ problem }) => reason === undefined || problem?.reason === reason)}
           columns={columns}
@@ -231,7 +245,7 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
           }}
           isCurrent={({ index }) => String(index) === opened}
           onEnd={onEnd}
-          rowHeight={36}
+          rowHeight={isWide ? 36 : 52}
           height="26rem"
         />
       )}
@@ -243,7 +257,7 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
 const ItemDialog = ({ batchId, index, onClose }: { readonly batchId: string; readonly index: number; readonly onClose: () => void }) => {
   const item = useRead(reads.uploadItem(batchId, index))
   return (
-    <Modal title={item.data === undefined ? "Item" : `Line ${countText(item.data.line)}`} onClose={onClose} wide>
+    <Modal title={item.data === undefined ? "Item" : `Line ${countText(item.data.line)}`} onClose={onClose} width="wide">
       <Answer of={item}>{(found) => <ItemDetails batchId={batchId} item={found} onClose={onClose} />}</Answer>
     </Modal>
   )

@@ -1,8 +1,6 @@
 /** Bulk uploads, and the place to drop the next file. */
 import { useRef, useState } from "react"
-import { pathOf, send } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { UploadPlan } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { hrefOf, Link } from "../app/Router.tsx"
 import { useSession } from "../app/SessionContext.ts"
@@ -10,7 +8,6 @@ import { ActButton } from "../parts/Button.tsx"
 import { CopyMenu } from "../parts/Copy.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
-import { useToast } from "../parts/Toasts.tsx"
 import { MappingDialog } from "./MappingDialog.tsx"
 
 export const Uploads = () => {
@@ -32,12 +29,15 @@ export const Uploads = () => {
                   {found.map(({ batchId, kind, fileName, createdAt, stored, failed, state, total }) => (
                     <li
                       key={batchId}
-                      className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line px-4 py-2.5 last:border-0 hover:bg-hover sm:grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_11.5rem_6rem_6rem] sm:items-center"
+                      className="relative grid grid-cols-2 gap-x-4 border-b border-line px-4 py-2.5 last:border-0 hover:bg-hover sm:grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_11.5rem_6rem_6rem] sm:items-center"
                     >
-                      <Link href={hrefOf(["uploads", batchId])} className="truncate font-medium after:absolute after:inset-0">
+                      <Link
+                        href={hrefOf(["uploads", batchId])}
+                        className="col-span-2 truncate font-medium sm:col-span-1 after:absolute after:inset-0"
+                      >
                         {fileName}
                       </Link>
-                      <span className="truncate text-muted">
+                      <span className="col-span-2 truncate text-muted sm:col-span-1">
                         {kind}
                         {state === undefined ? "" : ` · ${state.replaceAll("_", " ")}`}
                       </span>
@@ -45,7 +45,9 @@ export const Uploads = () => {
                         {countText(stored)}
                         {total === undefined ? "" : ` of ${countText(total)}`} stored
                       </span>
-                      <span className={`tabular-nums ${failed > 0 ? "text-bad" : "text-muted"}`}>{countText(failed)} failed</span>
+                      <span className={`text-right tabular-nums sm:text-left ${failed > 0 ? "text-bad" : "text-muted"}`}>
+                        {countText(failed)} failed
+                      </span>
                       <span className="hidden text-right text-xs text-muted sm:block">
                         <Ago at={createdAt} />
                       </span>
@@ -85,58 +87,17 @@ const Kinds = () => {
   )
 }
 
-/** What a dry run counted. */
-const Plan = ({
-  plan: { fileName, format, insert, update, skip, fail, errors },
-}: {
-  readonly plan: UploadPlan & { readonly fileName: string }
-}) => (
-  <div role="status" className="w-full">
-    <p>
-      {fileName} ({format}) would insert <b>{countText(insert)}</b>, update <b>{countText(update)}</b>, skip <b>{countText(skip)}</b> and
-      refuse <b className={fail > 0 ? "text-bad" : ""}>{countText(fail)}</b>.
-    </p>
-    <ul className="text-xs text-muted">
-      {errors.map(({ reason, count, example }) => (
-        <li key={reason}>
-          {countText(count)} {reason}
-          {example === undefined ? "" : `, such as ${example}`}
-        </li>
-      ))}
-    </ul>
-  </div>
-)
-
 /** A file that is chosen here is shown before it is uploaded. */
 export const DropFile = () => {
   const kinds = useRead(reads.uploadKinds)
   const { mayNot } = useSession()
-  const toast = useToast()
   const input = useRef<HTMLInputElement>(null)
   const [isOver, setIsOver] = useState(false)
   const [file, setFile] = useState<File>()
   const [kind, setKind] = useState<string>()
   const [existing, setExisting] = useState<"update" | "skip">("update")
-  const [isDryRun, setIsDryRun] = useState(false)
-  const [isBusy, setIsBusy] = useState(false)
-  const [plan, setPlan] = useState<UploadPlan & { readonly fileName: string }>()
-  const count = async (chosen: File) => {
-    setIsBusy(true)
-    const form = new FormData()
-    form.append("file", chosen)
-    try {
-      const counted = await send(pathOf(["upload-plans"], { kind, existing }), { method: "POST", body: form })
-      setPlan({ ...((await counted.json()) as UploadPlan), fileName: chosen.name })
-    } catch (reason) {
-      toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" })
-    } finally {
-      setIsBusy(false)
-    }
-  }
   const choose = (chosen: File | undefined) => {
-    setPlan(undefined)
-    if (mayNot === undefined && chosen !== undefined && isDryRun) void count(chosen)
-    else if (mayNot === undefined) setFile(chosen)
+    if (mayNot === undefined) setFile(chosen)
     // The same file can be chosen again.
     if (input.current !== null) input.current.value = ""
   }
@@ -157,7 +118,7 @@ export const DropFile = () => {
     >
       <p className="text-muted">Drop a CSV, TSV, XLSX, JSON or JSON Lines file here, plain or packed, or</p>
       <input ref={input} type="file" hidden aria-label="File" onChange={({ target }) => choose(target.files?.[0])} />
-      <ActButton icon="upload" isBusy={isBusy} onClick={() => input.current?.click()}>
+      <ActButton icon="upload" onClick={() => input.current?.click()}>
         Choose a file
       </ActButton>
       <label className="flex items-center gap-2 text-muted">
@@ -171,11 +132,6 @@ export const DropFile = () => {
           <option value="skip">are kept</option>
         </select>
       </label>
-      <label className="flex items-center gap-2 text-muted">
-        <input type="checkbox" checked={isDryRun} onChange={({ target }) => setIsDryRun(target.checked)} />
-        only count
-      </label>
-      {plan === undefined ? null : <Plan plan={plan} />}
       {(kinds.data?.kinds.length ?? 0) > 1 ? (
         <label className="flex items-center gap-2 text-muted">
           as

@@ -221,7 +221,8 @@ const TableRow = memo(PlainRow) as typeof PlainRow
 
 const wide = matchMedia("(min-width: 640px)")
 
-const useIsWide = (): boolean => {
+/** Whether columns that are `wideOnly` are shown. */
+export const useIsWide = (): boolean => {
   const [isWide, setIsWide] = useState(wide.matches)
   useEffect(() => {
     const onChange = () => setIsWide(wide.matches)

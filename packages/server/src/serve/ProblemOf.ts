@@ -1,9 +1,10 @@
 /** Maps errors of operations to problems: the HTTP status of their kind, and a message with the next step. */
 
-import { BadRequest, Failed, kind, type Problem, problemClasses, problemClassOf } from "@detent/api/Problem"
+import { BadRequest, Conflict, Failed, kind, type Problem, problemClasses, problemClassOf } from "@detent/api/Problem"
 import { reachOperation } from "@detent/durable/internal"
 import { MachineStopped, PersistenceFailed } from "@detent/machine"
 import { explain } from "@detent/machine/internal"
+import { AlreadyUploaded } from "@detent/uploads"
 import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
@@ -59,6 +60,7 @@ export const problemOf = (error: OperationError): Problem => {
   const name = nameOf(error)
   const { status, title } = outcomeOf(name)
   const detail = isOurs(status, name) ? generalMessage(error) : withoutMiddle(withoutCredentials(messageOf(error)))
+  if (error instanceof AlreadyUploaded) return new Conflict({ type: kind(name), title, status, detail, batchId: error.batchId })
   const Class = problemClassOf(status) ?? Failed
   return new Class({ type: kind(name), title, status, detail })
 }
