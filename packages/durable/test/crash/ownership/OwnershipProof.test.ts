@@ -35,6 +35,17 @@ describe("the proof of ownership", () => {
     expect(prove([working, second], { freezes }).problems).toHaveLength(1)
   })
 
+  it("asks for no takeover of work that another process had taken over before a woken process is killed", () => {
+    const freezes = [{ pid: 1, from: 120, to: 5000, owned: new Set(["one"]) }]
+    const kills = [{ pid: 1, at: 5001, owned: new Set<string>() }]
+    const records = [run(1, 0, 0, ["begin", 0], ["beat", 100]), run(2, 0, 0, ["begin", 2500], ["end", 3000])]
+    expect(prove(records, { freezes, kills }).problems).toEqual([])
+    // It had the work from another process, which does not have it any more.
+    const before = run(2, 0, 0, ["begin", 0], ["stopped", 50])
+    const killed = run(1, 0, 0, ["begin", 60], ["beat", 100])
+    expect(prove([before, killed], { kills: [{ pid: 1, at: 150, owned: new Set(["one"]) }] }).problems).toHaveLength(1)
+  })
+
   it("asks for a takeover within the lease and a second", () => {
     const killed = run(1, 0, 0, ["begin", 0], ["beat", 100])
     const kills = [{ pid: 1, at: 150, owned: new Set(["one"]) }]

@@ -113,8 +113,8 @@ export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis
     for (const run of runs) {
       if (run.pid !== pid || run.begin > at || (run.over !== undefined && run.over <= at)) continue
       const others = (byInstance.get(run.id) ?? []).filter((other) => other !== run && other.round >= run.round)
-      // Another process had left the state already, and this run was about to be stopped.
-      if (others.some(({ round, begin }) => round > run.round && begin <= at)) continue
+      // Another process had taken it over or left the state already: this process was frozen, and its run about to be stopped.
+      if (others.some(({ pid: by, round, begin }) => (round > run.round || (by !== pid && begin > run.begin)) && begin <= at)) continue
       const next = Math.min(...others.filter(({ begin }) => begin > at).map(({ begin }) => begin))
       const since = next - at > limit ? lastLost(run.id, pid, at, next) : at
       const waited = next - since - blockedBetween(blockages, since, next)
