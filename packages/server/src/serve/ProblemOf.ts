@@ -4,7 +4,7 @@ import { BadRequest, Conflict, Failed, kind, type Problem, problemClasses, probl
 import { reachOperation } from "@detent/durable/internal"
 import { MachineStopped, PersistenceFailed } from "@detent/machine"
 import { explain } from "@detent/machine/internal"
-import { AlreadyUploaded } from "@detent/uploads"
+import type { AlreadyUploaded } from "@detent/uploads"
 import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
@@ -55,12 +55,15 @@ const isUnreached = (error: OperationError): boolean => error instanceof Persist
 const messageOf = (error: OperationError): string =>
   inOneLine(error instanceof MachineStopped && error.state === "(unknown)" ? error.reason : messageOn("http", error))
 
+/** By its tag: a server without uploads loads none of their code. */
+const isAlreadyUploaded = (error: OperationError): error is AlreadyUploaded => error._tag === "AlreadyUploaded"
+
 export const problemOf = (error: OperationError): Problem => {
   if (isProblem(error)) return error
   const name = nameOf(error)
   const { status, title } = outcomeOf(name)
   const detail = isOurs(status, name) ? generalMessage(error) : withoutMiddle(withoutCredentials(messageOf(error)))
-  if (error instanceof AlreadyUploaded) return new Conflict({ type: kind(name), title, status, detail, batchId: error.batchId })
+  if (isAlreadyUploaded(error)) return new Conflict({ type: kind(name), title, status, detail, batchId: error.batchId })
   const Class = problemClassOf(status) ?? Failed
   return new Class({ type: kind(name), title, status, detail })
 }
