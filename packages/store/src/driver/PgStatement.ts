@@ -70,7 +70,7 @@ export class PgStatement {
   readonly #onEnd: (error: unknown) => void
   /** Called after that, when it is to be known that the connection no longer works for it. */
   onSettled: () => void = () => {}
-  #columns: Columns
+  #columns: Columns = noColumns
   #problem: unknown
   isEnded = false
   rows: Array<Row | ReadonlyArray<unknown>> = []
@@ -80,12 +80,13 @@ export class PgStatement {
   constructor(input: StatementInput, onEnd: (error: unknown) => void) {
     this.#input = input
     this.#onEnd = onEnd
-    this.#columns = input.prepared?.columns ?? noColumns
   }
 
   submit(wire: Wire): Error | null {
     const { text, oids, values, prepared, forgotten } = this.#input
     const name = prepared?.name ?? ""
+    // Not before: while this statement waited for its turn, an equal one may have been described.
+    this.#columns = prepared?.columns ?? noColumns
     wire.stream.cork()
     try {
       for (const each of forgotten) wire.close({ type: "S", name: each })

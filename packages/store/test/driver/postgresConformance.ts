@@ -277,6 +277,15 @@ export const postgresConformance = (driver: Driver): void => {
       }),
     )
 
+    it.live("equal statements of concurrent fibers in one transaction all get their rows", () =>
+      Effect.gen(function* () {
+        const sql = yield* open(driver, { maxConnections: 1 })
+        const all = Array.from({ length: 5 }, (_, n) => sql.unsafe<{ readonly n: number }>("select $1::integer as n", [n]))
+        const answers = yield* sql.withTransaction(Effect.all(all, { concurrency: "unbounded" }))
+        assert.deepStrictEqual(answers.flat(), [{ n: 0 }, { n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }])
+      }),
+    )
+
     it.live("what is to run after the commit runs then, and not at all after a rollback", () =>
       Effect.gen(function* () {
         const { sql, insert, rows } = yield* withTable()
