@@ -58,7 +58,7 @@ export class PgConnection implements Connection, ListenerConnection {
   readonly #channels = new Map<string, Set<Queue.Queue<Notification, SqlError>>>()
   #kept = 0
   #names = 0
-  #forgotten: Array<string> = []
+  readonly #forgotten: Array<string> = []
   #ended: SqlError | undefined
   #active: PgStatement | undefined
   /** Statements of concurrent fibers of one transaction. */
@@ -163,15 +163,15 @@ export class PgConnection implements Connection, ListenerConnection {
         oids,
         values,
         prepared,
-        forgotten: this.#forgotten.splice(0),
+        forgotten: this.#forgotten,
         asArrays: options.asArrays === true,
         longest: this.#config.maxMessageSize ?? 16 * 1024 * 1024,
       },
       (error) => {
+        const isStale = prepared?.columns !== undefined && staleCodes.has(codeOf(error) ?? "")
+        if (error !== undefined && prepared !== undefined && (isStale || prepared.columns === undefined)) this.#forget(prepared)
         this.#next(statement)
         if (error === undefined) return resume(Effect.succeed(statement))
-        const isStale = prepared?.columns !== undefined && staleCodes.has(codeOf(error) ?? "")
-        if (prepared !== undefined && (isStale || prepared.columns === undefined)) this.#forget(prepared)
         if (isStale && mayRetry) return resume(this.run(text, params, { ...options, prepare: false }))
         resume(Effect.fail(failure(error, "query")))
       },
@@ -222,7 +222,7 @@ export class PgConnection implements Connection, ListenerConnection {
     this.#prepared.set(text, alike)
     const known = alike.find((each) => each.oids.length === oids.length && each.oids.every((oid, index) => oid === oids[index]))
     if (known !== undefined) return known
-    const prepared: Prepared = { name: `detent_${++this.#names}`, text, oids, columns: undefined }
+    const prepared: Prepared = { name: `detent_${++this.#names}`, text, oids, columns: undefined, isKept: true }
     alike.push(prepared)
     this.#kept++
     for (const [oldest, statements] of this.#prepared) {
@@ -239,6 +239,7 @@ export class PgConnection implements Connection, ListenerConnection {
     alike.splice(index, 1)
     if (alike.length === 0) this.#prepared.delete(prepared.text)
     this.#kept--
+    prepared.isKept = false
     this.#forgotten.push(prepared.name)
   }
 

@@ -14,6 +14,8 @@ export interface Prepared {
   readonly text: string
   readonly oids: ReadonlyArray<number>
   columns: Columns | undefined
+  /** False when the connection closes the name: no later statement may use it. */
+  isKept: boolean
 }
 
 interface Columns {
@@ -58,8 +60,8 @@ export interface StatementInput {
   readonly values: ReadonlyArray<Encoded>
   /** Undefined: it is parsed for this execution alone. */
   readonly prepared: Prepared | undefined
-  /** The names of statements that the connection no longer keeps. */
-  readonly forgotten: ReadonlyArray<string>
+  /** The names of statements that the connection no longer keeps. The next statement that is sent closes them. */
+  readonly forgotten: Array<string>
   readonly asArrays: boolean
   /** The longest row that is read, in characters. */
   readonly longest: number
@@ -70,6 +72,7 @@ export class PgStatement {
   readonly #onEnd: (error: unknown) => void
   /** Called after that, when it is to be known that the connection no longer works for it. */
   onSettled: () => void = () => {}
+  #prepared: Prepared | undefined
   #columns: Columns = noColumns
   #problem: unknown
   isEnded = false
@@ -82,14 +85,16 @@ export class PgStatement {
     this.#onEnd = onEnd
   }
 
+  /** What an equal statement before this one has prepared, or failed to, is known only now: this one may have waited for its turn. */
   submit(wire: Wire): Error | null {
-    const { text, oids, values, prepared, forgotten } = this.#input
-    const name = prepared?.name ?? ""
-    // Not before: while this statement waited for its turn, an equal one may have been described.
+    const { text, oids, values, forgotten } = this.#input
+    const prepared = this.#input.prepared?.isKept === true ? this.#input.prepared : undefined
+    this.#prepared = prepared
     this.#columns = prepared?.columns ?? noColumns
+    const name = prepared?.name ?? ""
     wire.stream.cork()
     try {
-      for (const each of forgotten) wire.close({ type: "S", name: each })
+      for (const each of forgotten.splice(0)) wire.close({ type: "S", name: each })
       if (prepared?.columns === undefined) wire.parse({ name, text, types: oids })
       wire.bind({ portal: "", statement: name, values })
       if (prepared?.columns === undefined) wire.describe({ type: "P", name: "" })
@@ -128,7 +133,7 @@ export class PgStatement {
   }
 
   handleReadyForQuery(): void {
-    if (this.#input.prepared !== undefined) this.#input.prepared.columns ??= this.#columns
+    if (this.#prepared !== undefined) this.#prepared.columns ??= this.#columns
     this.#end(this.#problem)
   }
 

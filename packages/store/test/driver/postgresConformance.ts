@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Queue from "effect/Queue"
 import { BeginTransaction, type SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { inject } from "vitest"
 import { startProxy } from "../support/Proxy.ts"
 import { type Driver, failureOf, freshName, kill, observer, open, pidOf, reasonOf, sessions, until } from "./Driver.ts"
@@ -585,6 +586,40 @@ export const postgresConformance = (driver: Driver): void => {
         yield* sql.unsafe("deallocate all")
         assert.deepStrictEqual(yield* read, [{ one: 1 }])
         assert.deepStrictEqual(yield* read, [{ one: 1 }])
+      }),
+    )
+
+    it.live("serve a fiber that waits for the connection when an equal one before it has failed", () =>
+      Effect.gen(function* () {
+        const sql = yield* open(driver, { maxConnections: 1 })
+        const exits = yield* Effect.scoped(
+          Effect.flatMap(sql.reserve, (connection) =>
+            Effect.forEach(["none", "7"], (n) => Effect.exit(connection.execute("select $1::integer as n", [n], undefined)), {
+              concurrency: 2,
+            }),
+          ),
+        )
+        assert.isDefined(failureOf(exits[0] as Exit.Exit<unknown, SqlError>))
+        assert.deepStrictEqual(exits[1], Exit.succeed([{ n: 7 }]))
+      }),
+    )
+
+    it.live("are no more than the limit when fibers that wait for the connection are interrupted", () =>
+      Effect.gen(function* () {
+        const sql = yield* open(driver, { maxConnections: 1, preparedStatements: 1 })
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            for (let n = 0; n < 10; n++) {
+              yield* sql.unsafe(`select ${n} as kept_${n}`)
+              const sleeping = yield* Effect.forkScoped(sql.unsafe("select pg_sleep(0.05)::text"))
+              const waiting = yield* Effect.forkScoped(sql.unsafe(`select ${n} as interrupted_${n}`))
+              yield* Effect.yieldNow
+              yield* Fiber.interrupt(waiting)
+              yield* Fiber.join(sleeping)
+            }
+          }),
+        )
+        assert.isAtMost((yield* prepared(sql)).length, 3)
       }),
     )
 
