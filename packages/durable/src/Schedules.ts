@@ -18,6 +18,7 @@ import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import { Engine } from "./Engine.ts"
 import type { InstanceNotFound } from "./errors.ts"
 import type { Instance, ReadError } from "./Instance.ts"
+import { SharedResults } from "./runtime/SharedResults.ts"
 import { Calendars, dueTimes } from "./schedule/Calendar.ts"
 import {
   definitionOf,
@@ -173,7 +174,8 @@ const make = ({ schedules = [], targets = [], observe = false }: SchedulesOption
     const starter = makeStarter(declared, calendars)
     const machine = scheduleMachine(calendars, (parameters) => Effect.provideContext(starter(parameters), services))
     // Without declared schedules, the machine is registered when a stored schedule is first used.
-    const registered = yield* Effect.cached(engine.register(machine))
+    const registrations = new SharedResults<void, PersistenceFailed>(yield* Effect.scope, 1)
+    const registered = registrations.get(machine.name, engine.register(machine))
     if (schedules.length > 0 || targets.length > 0) yield* registered
 
     const handleOf = (name: string): Effect.Effect<Handle, ScheduleNotFound | PersistenceFailed> =>
@@ -236,14 +238,16 @@ const make = ({ schedules = [], targets = [], observe = false }: SchedulesOption
       list: ({ limit = 100, after } = {}) =>
         Effect.gen(function* () {
           const journal = yield* Journal
-          const page = yield* journal.page({ machine: scheduleMachineName }, Math.max(1, Math.min(limit, 1000)), after)
-          const states = yield* Effect.forEach(page, ({ id }) => Effect.option(existing(id)), { concurrency: 16 })
-          const found = states.flatMap((one) =>
-            Option.isSome(one) ? [{ ...one.value.state, runs: one.value.state.runs.slice(0, 1) }] : [],
-          )
+          const size = Math.max(1, Math.min(limit, 1000))
+          const page = yield* journal.page({ machine: scheduleMachineName }, size, after)
+          // One that cannot be replayed is listed with the held instances.
+          const readable = ({ id }: { readonly id: string }) =>
+            Effect.catchTag(existing(id), ["ScheduleNotFound", "InstanceNotFound", "EventReplayError"], () => Effect.undefined)
+          const states = yield* Effect.forEach(page, readable, { concurrency: 16 })
+          const found = states.flatMap((one) => (one === undefined ? [] : [{ ...one.state, runs: one.state.runs.slice(0, 1) }]))
           return {
             schedules: yield* Effect.forEach(found, (state) => infoOf(state, 1), { concurrency: 16 }),
-            next: page.length < limit ? undefined : page.at(-1)?.id,
+            next: page.length < size ? undefined : page.at(-1)?.id,
           }
         }).pipe(Effect.provideContext(services)),
       get: (name) => Effect.flatMap(existing(name), ({ state }) => infoOf(state, 5)),

@@ -1,10 +1,11 @@
 /** Schedules on both databases: what they start, their policies, and what an operator can do with them. */
-import { Event, Machine, State } from "@detent/machine"
+import { Event, Machine, PersistenceFailed, State } from "@detent/machine"
+import { Journal, type JournalService } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { describe, expect, it } from "vitest"
-import { CommandQueue, CommandWorker, Engine } from "../../src/index.ts"
+import { CommandQueue, CommandWorker, Engine, type EngineService } from "../../src/index.ts"
 import { storeAt } from "../../src/promise/Database.ts"
 import { type AsyncEngine, type DatabaseAddress, openEngine, workflow } from "../../src/promise.ts"
 import {
@@ -303,5 +304,71 @@ describe("clocks", () => {
     await onNode(database, middle, tick, () => true)
     const info = await onNode(database, middle + 150 * 60_000, tick, ({ started }) => started >= 100)
     expect(info).toMatchObject({ started: 100, skipped: 50 })
+  })
+})
+
+describe("a store that is away for a moment", () => {
+  it("fails the calls of that moment and none after it", async () => {
+    const database = await freshAddress("SQLite")
+    let isAway = false
+    const engine = Layer.effect(
+      Engine,
+      Effect.map(
+        Engine,
+        (engine): EngineService => ({
+          ...engine,
+          register: (machine, options) =>
+            Effect.suspend(() =>
+              isAway
+                ? Effect.fail(new PersistenceFailed({ machine: "schedule", operation: "register", cause: new Error("away") }))
+                : engine.register(machine, options),
+            ),
+        }),
+      ),
+    )
+    const schedules = Schedules.layer({ targets: [], observe: true }).pipe(
+      Layer.provideMerge(engine.pipe(Layer.provide(Engine.layer()))),
+      Layer.provideMerge(storeAt(database)),
+    )
+    await onNode(database, 0, closing(), () => true)
+    const listed = await Effect.runPromise(
+      Effect.gen(function* () {
+        const schedules = yield* Schedules
+        isAway = true
+        const away = yield* Effect.exit(schedules.list())
+        isAway = false
+        return [away._tag, (yield* schedules.list()).schedules.map(({ name }) => name)]
+      }).pipe(Effect.provide(schedules)),
+    )
+    expect(listed).toEqual(["Failure", ["closing"]])
+  })
+})
+
+describe("a list of more schedules than a page holds", () => {
+  it("names where the next page begins, also for a limit above the longest page", async () => {
+    const journal = Layer.effect(
+      Journal,
+      Effect.map(Journal, (journal): JournalService => {
+        const page: JournalService["page"] = (filter, size, after) =>
+          Effect.map(journal.page(filter, 1, after), ([one]) =>
+            one === undefined ? [] : Array.from({ length: size }, (_, n) => ({ ...one, id: `closing ${n}` })),
+          )
+        return { ...journal, page }
+      }),
+    )
+    const database = await freshAddress("SQLite")
+    await onNode(database, 0, closing(), () => true)
+    const schedules = Schedules.layer({ observe: true }).pipe(
+      Layer.provide(Engine.layer()),
+      Layer.provide(journal),
+      Layer.provide(storeAt(database)),
+    )
+    const page = await Effect.runPromise(
+      Effect.provide(
+        Effect.flatMap(Schedules, (schedules) => schedules.list({ limit: 5000 })),
+        schedules,
+      ),
+    )
+    expect(page.next).toBe("closing 999")
   })
 })
