@@ -79,9 +79,6 @@ const testsNeed = {
 /** Folders that the tests of every package may import: the PostgreSQL of a run, servers and browsers, and written workbooks. */
 const sharedByTests = ["store/test/support", "server/test/support", "tables/test/support"]
 
-/** Packages whose folders still form a cycle. A package that has none any more must leave this list; none may be added. */
-const unordered = new Set(["cli", "console", "server", "workspace"])
-
 /**
  * The folders of a package that contain code. `testing` is published, for the tests of users; `evaluation` and `generators` are
  * not.
@@ -155,12 +152,9 @@ function checkCycles(name, imports) {
  * @returns {ReadonlyArray<string>}
  */
 function checkFolders(name, imports) {
-  const cycles = folderCycles(imports)
-  if (!unordered.has(name))
-    return cycles.map(({ cycle, because }) => {
-      return [`packages/${name}: cycle of folders: ${[...cycle, cycle[0]].join(" -> ")}`, ...because].join("\n  ")
-    })
-  return cycles.length > 0 ? [] : [`packages/${name}: its folders form no cycle; take it off the list in scripts/check-imports.mjs`]
+  return folderCycles(imports).map(({ cycle, because }) =>
+    [`packages/${name}: cycle of folders: ${[...cycle, cycle[0]].join(" -> ")}`, ...because].join("\n  "),
+  )
 }
 
 /**

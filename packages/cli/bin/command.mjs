@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs"
 import module from "node:module"
-import { ExitCode } from "../src/line/ExitCode.mjs"
+import { ExitCode } from "../src/ExitCode.mjs"
 import { help } from "../src/line/help.mjs"
 import { parseLine } from "../src/line/parse.mjs"
 

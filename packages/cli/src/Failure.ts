@@ -3,7 +3,7 @@ import { explain } from "@detent/machine/internal"
 import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
-import { ExitCode } from "./line/ExitCode.mjs"
+import { ExitCode } from "./ExitCode.mjs"
 
 /** The input cannot be understood: the value of an option, or invalid JSON. */
 export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", { problem: Schema.String, nextStep: Schema.String }) {

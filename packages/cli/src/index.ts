@@ -1,4 +1,4 @@
 /** The `detent` command, for programs that start it themselves. */
 
-export { ExitCode } from "./line/ExitCode.mjs"
+export { ExitCode } from "./ExitCode.mjs"
 export { main } from "./main.ts"

@@ -8,12 +8,12 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as References from "effect/References"
 import { loadCommand } from "./commands.ts"
+import { ExitCode } from "./ExitCode.mjs"
 import { type Failure, failureOf } from "./Failure.ts"
 import type { Command, GlobalValues, Values } from "./line/Command.ts"
-import { ExitCode } from "./line/ExitCode.mjs"
 import { eraseLine, Output } from "./output/Output.ts"
 import { printable, printableJson } from "./output/Style.ts"
-import { Workspaces } from "./workspace/Workspaces.ts"
+import { Workspaces } from "./Workspaces.ts"
 
 /** Runs one command. Succeeds with its exit code. */
 export const execute = ({ name, serves }: Command, values: Values & GlobalValues): Effect.Effect<number, unknown, Workspaces> =>

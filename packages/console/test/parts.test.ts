@@ -1,7 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { pathOf } from "../src/api/Client.ts"
 import type { HistoryEntry } from "../src/api/types.ts"
-import { hrefOf, placeOf } from "../src/app/Router.tsx"
+import { hrefOf, placeOf } from "../src/browser/Router.tsx"
 import { wayOf } from "../src/pages/instance/wayOf.ts"
 import { commandOf, curlOf } from "../src/parts/Copy.tsx"
 import { changesBetween, mostChanges } from "../src/parts/json.ts"

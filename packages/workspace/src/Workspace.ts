@@ -41,6 +41,7 @@ import * as WorkflowEngine from "effect/workflow/WorkflowEngine"
 import { type EndedBatch, reportBatchEnds } from "./BatchEnds.ts"
 import { ClusterMember, type ClusterSettings } from "./ClusterMember.ts"
 import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices, type WorkflowEvents } from "./Config.ts"
+import { CurrentWorkspace, type Role } from "./CurrentWorkspace.ts"
 import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
 import { dataOf, localFolderOf } from "./DataLocation.ts"
 import type { SystemName } from "./errors.ts"
@@ -53,14 +54,9 @@ import { RequestKeys } from "./RequestKeys.ts"
 import { isUnderRestore, noteIn } from "./RestoreNote.ts"
 import { bulkMachine, isStored, type KnowledgeServices, Systems } from "./Systems.ts"
 
+export { CurrentWorkspace, type CurrentWorkspaceService, type Role } from "./CurrentWorkspace.ts"
 export { DatabaseRefused, type Stores } from "./Database.ts"
 export { type KnowledgeServices, Systems } from "./Systems.ts"
-
-/**
- * `observe` reads only, also while another process works. `work` resumes all unfinished work; when the program ends normally, it also
- * executes the commands that are due, at most for `engine.worker.drainTimeout`.
- */
-export type Role = "observe" | "work"
 
 export interface WorkspaceOptions {
   /**
@@ -103,19 +99,6 @@ export interface WorkspaceOptions {
   readonly onBatchEnd?: (batch: EndedBatch) => void
 }
 
-/** Describes the opened workspace. */
-export interface WorkspaceService {
-  /** An absolute path, or the address of a folder of a bucket. */
-  readonly data: string
-  readonly database: Database["_tag"]
-  /** Where the database is. Its address may contain a password. */
-  readonly address: Database
-  readonly role: Role
-  readonly config: Config | undefined
-  /** The node id of this process; undefined where it only observes. */
-  readonly node: string | undefined
-}
-
 /** The folder of a workspace cannot be created, or the services of a configuration cannot be started. */
 export class WorkspaceRefused extends Schema.TaggedError<WorkspaceRefused>()("WorkspaceRefused", {
   problem: Schema.String,
@@ -140,7 +123,7 @@ export class OutsideCluster extends Schema.TaggedError<OutsideCluster>()("Outsid
 }
 
 /** The services of every workspace. */
-export type WorkspaceServices = Workspace | Machines | Schedules | RequestKeys | ClusterMember | ProvidedServices
+export type WorkspaceServices = CurrentWorkspace | Machines | Schedules | RequestKeys | ClusterMember | ProvidedServices
 
 /** The services of the systems that the options turn on. `Systems` has the services of systems that a configuration turns on. */
 type SystemServices<O> =
@@ -150,13 +133,12 @@ type SystemServices<O> =
 /** Why a workspace could not be opened. */
 export type WorkspaceError = Layer.Error<ReturnType<typeof opened>>
 
-export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@detent/workspace/Workspace") {
-  static readonly open = <const O extends WorkspaceOptions>(
-    options: O,
-  ): Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError> =>
-    // The context holds the services of the systems that are on. Only the type of the options says which these are.
-    opened(options) as Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError>
-}
+/** Opens a workspace: the layer has its services, `CurrentWorkspace` among them. */
+const open = <const O extends WorkspaceOptions>(options: O): Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError> =>
+  // The context holds the services of the systems that are on. Only the type of the options says which these are.
+  opened(options) as Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError>
+
+export const Workspace = { open }
 
 const opened = (options: WorkspaceOptions) =>
   Layer.unwrap(
@@ -177,7 +159,7 @@ const opened = (options: WorkspaceOptions) =>
           }),
       })
       const node = options.role === "work" ? yield* Effect.mapError(takeNodeName(localFolderOf(data)), notWritable(data)) : undefined
-      const facts = Layer.succeed(Workspace, { data, database: database._tag, address: database, role: options.role, config, node })
+      const facts = Layer.succeed(CurrentWorkspace, { data, database: database._tag, address: database, role: options.role, config, node })
       return Layer.effectContext(inhabited({ ...options, data, config, node })).pipe(
         Layer.provideMerge(Layer.merge(facts, RequestKeys.layer)),
         Layer.provideMerge(Layer.provideMerge(refuseHalfCopied, storesIn(database))),
@@ -371,7 +353,7 @@ const alone = Layer.succeed(ClusterMember, Option.none())
 
 /** Refuses to resume all work beside live nodes of a cluster. Of processes that are no nodes, each takes over the work of dead owners. */
 const refuseBesideNodes = Effect.gen(function* () {
-  const { database } = yield* Workspace
+  const { database } = yield* CurrentWorkspace
   if (database === "Sqlite" || !(yield* hasClusterTables)) return
   const { nodesOf } = yield* Effect.promise(() => import("@detent/cluster"))
   const nodes = yield* nodesOf()
@@ -392,7 +374,7 @@ const observingEngines = (options: Opening): Layer.Layer<Engines, never, Stores>
 /** Joins the cluster. The code of the cluster is loaded on demand, since most workspaces are not nodes. */
 const memberOf = (settings: ClusterSettings) =>
   Effect.gen(function* () {
-    const { database } = yield* Workspace
+    const { database } = yield* CurrentWorkspace
     if (database === "Sqlite") {
       return yield* new WorkspaceRefused({
         problem: "the cluster cannot be joined",

@@ -22,6 +22,8 @@ export { SystemOff } from "./errors.ts"
 export { type MachineEntry, Machines, type MachinesService } from "./Machines.ts"
 export { type KnowledgeServices, Systems, type SystemsService } from "./Systems.ts"
 export {
+  CurrentWorkspace,
+  type CurrentWorkspaceService,
   DatabaseRefused,
   type Role,
   type Stores,
@@ -29,6 +31,5 @@ export {
   type WorkspaceError,
   type WorkspaceOptions,
   WorkspaceRefused,
-  type WorkspaceService,
   type WorkspaceServices,
 } from "./Workspace.ts"

@@ -1,7 +1,7 @@
 /** The status of a batch in the output of commands. Field names are those of the HTTP API. */
 import { type BatchEstimate, type BatchState, type BatchStats, type BatchUsage, localName, type ReviewCounts } from "@detent/knowledge"
 import { statusOf } from "@detent/workspace/operations/batches"
-import { ExitCode } from "../line/ExitCode.mjs"
+import { ExitCode } from "../ExitCode.mjs"
 import { counted } from "../output/Count.ts"
 import { durationText, momentText } from "../output/Moment.ts"
 import type { Step } from "../output/Progress.ts"

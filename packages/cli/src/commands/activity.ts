@@ -5,8 +5,8 @@
 
 import { folderAt } from "@detent/blobs/StorageLocation"
 import { ActivityName, runActivity } from "@detent/knowledge/Activities"
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import { deliver } from "@detent/workspace/operations/activities"
-import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -47,7 +47,7 @@ export default command(
           const outcome = yield* deliver(name, given, { key, isLast: isLastAttempt() })
           return yield* output.write(`${JSON.stringify(outcome)}\n`)
         }
-        const { data } = yield* Workspace
+        const { data } = yield* CurrentWorkspace
         const result = yield* runActivity(folderAt(data), name, given)
         yield* output.write(`${JSON.stringify(result)}\n`)
       }).pipe(Effect.provide(Layer.provideMerge(knowledge.activity(input), telemetry)))

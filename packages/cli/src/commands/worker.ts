@@ -1,12 +1,14 @@
 /** `detent worker`: resumes unfinished work, and executes commands. */
+
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import { isIdle } from "@detent/workspace/operations/work"
-import { Workspace, type WorkspaceOptions } from "@detent/workspace/Workspace"
+import type { WorkspaceOptions } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
+import { ExitCode } from "../ExitCode.mjs"
 import { command } from "../line/Command.ts"
-import { ExitCode } from "../line/ExitCode.mjs"
 import { counted } from "../output/Count.ts"
 import { Output } from "../output/Output.ts"
 import { type Place, placeText, workingOnAll } from "../workspace/Opening.ts"
@@ -66,7 +68,7 @@ type OnBatchEnd = NonNullable<WorkspaceOptions["onBatchEnd"]>
 /** Works until nothing is left to do, or until stopped. `onBatchEnd` is only called with `--until-idle`; the log has all batches. */
 const worked = (input: Place & { readonly "until-idle": boolean } & Parameters<typeof clusterOf>[0], onBatchEnd: OnBatchEnd) =>
   Effect.gen(function* () {
-    const { data, database } = yield* Workspace
+    const { data, database } = yield* CurrentWorkspace
     const { note } = yield* Output
     yield* note(`working in ${data} (${database}); stop with Ctrl-C: unfinished work is released`)
     if (!input["until-idle"]) return yield* Effect.never

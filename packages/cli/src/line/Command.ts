@@ -4,7 +4,7 @@
  */
 import type * as Effect from "effect/Effect"
 import type { Output } from "../output/Output.ts"
-import type { Workspaces } from "../workspace/Workspaces.ts"
+import type { Workspaces } from "../Workspaces.ts"
 import type { globalOptions } from "./options.mjs"
 
 /** Completes a value with files or folders. Default: no completion. */

@@ -7,11 +7,11 @@ import { StorageFolder } from "@detent/blobs/Storage"
 import { ManifestFileJson } from "@detent/knowledge"
 import { writeItemFile } from "@detent/uploads/generate"
 import { defineConfig, findConfig } from "@detent/workspace/Config"
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import { localFolderOf } from "@detent/workspace/DataLocation"
 import * as batches from "@detent/workspace/operations/batches"
 import * as instances from "@detent/workspace/operations/instances"
 import * as uploads from "@detent/workspace/operations/uploads"
-import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -47,7 +47,7 @@ const loadOrders = Effect.gen(function* () {
 })
 
 export const loadDemo = Effect.gen(function* () {
-  const { data } = yield* Workspace
+  const { data } = yield* CurrentWorkspace
   const { note, noteStyle } = yield* Output
   yield* loadOrders
   const started = yield* batches.list({ limit: 1 })

@@ -3,7 +3,7 @@
 import type { MappingSource } from "@detent/uploads"
 import type { items, UploadStatus } from "@detent/workspace/operations/uploads"
 import type * as Effect from "effect/Effect"
-import { ExitCode } from "../line/ExitCode.mjs"
+import { ExitCode } from "../ExitCode.mjs"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"

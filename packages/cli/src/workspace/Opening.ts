@@ -18,9 +18,9 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import { NothingFound } from "../Failure.ts"
 import type { GlobalValues } from "../line/Command.ts"
+import { Workspaces } from "../Workspaces.ts"
 import { madeFolder } from "./Folder.ts"
 import { knownSources, sourcesNow } from "./Sources.ts"
-import { Workspaces } from "./Workspaces.ts"
 
 export type Place = Pick<GlobalValues, "data" | "database">
 

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
-import { Workspaces } from "../../src/workspace/Workspaces.ts"
+import { Workspaces } from "../../src/Workspaces.ts"
 
 interface Kept {
   readonly mark: string

@@ -1,5 +1,8 @@
 /** The frame of every page: navigation, search, live badge, theme, keys, and the page that the address names. */
 import { Component, type ReactNode, useState } from "react"
+import { useSession } from "../api/SessionContext.ts"
+import { Link, navigate, usePlace } from "../browser/Router.tsx"
+import { useGlobalKey, useKeys } from "../browser/useKeys.ts"
 import { LiveProvider } from "../live/LiveContext.tsx"
 import { Button } from "../parts/Button.tsx"
 import { Icon } from "../parts/Icon.tsx"
@@ -8,11 +11,8 @@ import { Empty, ProblemNote } from "../parts/Panel.tsx"
 import { CommandPalette } from "./CommandPalette.tsx"
 import { LiveBadge } from "./LiveBadge.tsx"
 import { pageOf, pages, ShownPage } from "./pages.tsx"
-import { Link, navigate, usePlace } from "./Router.tsx"
-import { useSession } from "./SessionContext.ts"
 import { SessionGate } from "./SessionGate.tsx"
 import { useTheme } from "./theme.ts"
-import { useGlobalKey, useKeys } from "./useKeys.ts"
 
 export const App = () => (
   <SessionGate>

@@ -6,12 +6,12 @@ import { useQueries } from "@tanstack/react-query"
 import { type KeyboardEvent, useDeferredValue, useEffect, useRef, useState } from "react"
 import { fetchJson } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import { useRead } from "../api/useRead.ts"
+import { useSession } from "../api/SessionContext.ts"
+import { instanceHref, workflowName } from "../browser/addresses.ts"
+import { hrefOf, navigate } from "../browser/Router.tsx"
+import { useRead } from "../live/useRead.ts"
 import { Icon, type IconName } from "../parts/Icon.tsx"
-import { instanceHref, workflowName } from "./addresses.ts"
 import { pages } from "./pages.tsx"
-import { hrefOf, navigate } from "./Router.tsx"
-import { useSession } from "./SessionContext.ts"
 
 interface Found {
   readonly href: string

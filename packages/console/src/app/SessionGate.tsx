@@ -3,10 +3,10 @@ import { useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useEffect, useState } from "react"
 import { onDenied, Refused, submit, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import { useRead } from "../api/useRead.ts"
+import { SessionContext } from "../api/SessionContext.ts"
+import { useRead } from "../live/useRead.ts"
 import { Button } from "../parts/Button.tsx"
 import { ProblemNote, Skeleton } from "../parts/Panel.tsx"
-import { SessionContext } from "./SessionContext.ts"
 
 /** How often the session is read: its role changes when the server restarts with another token. */
 const everyMillis = 30_000

@@ -1,7 +1,7 @@
 /** All machines with the number of their instances. */
 import * as reads from "../api/reads.ts"
-import { useRead } from "../api/useRead.ts"
-import { hrefOf, Link } from "../app/Router.tsx"
+import { hrefOf, Link } from "../browser/Router.tsx"
+import { useRead } from "../live/useRead.ts"
 import { CopyMenu } from "../parts/Copy.tsx"
 import { countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead } from "../parts/Panel.tsx"

@@ -2,7 +2,7 @@
 import { useEffect, useId, useRef, useState } from "react"
 import { newKey, pathOf, Refused, send } from "../api/Client.ts"
 import type { FieldRule, Mapping, UploadKind, UploadPlan, UploadPreview, UploadStatus } from "../api/types.ts"
-import { hrefOf, Link, navigate } from "../app/Router.tsx"
+import { hrefOf, Link, navigate } from "../browser/Router.tsx"
 import { ActButton, Button } from "../parts/Button.tsx"
 import { Chips } from "../parts/Filters.tsx"
 import { Modal } from "../parts/Modal.tsx"

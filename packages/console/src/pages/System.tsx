@@ -1,8 +1,8 @@
 /** The metrics of this process over the last hour. A selected time range links to the instances that changed in it. */
 import { useState } from "react"
 import * as reads from "../api/reads.ts"
-import { useRead } from "../api/useRead.ts"
-import { hrefOf, Link, setQuery, useQueryState } from "../app/Router.tsx"
+import { hrefOf, Link, setQuery, useQueryState } from "../browser/Router.tsx"
+import { useRead } from "../live/useRead.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { Button } from "../parts/Button.tsx"
 import { CopyMenu } from "../parts/Copy.tsx"

@@ -1,9 +1,9 @@
 /** Bulk uploads, and the place to drop the next file. */
 import { useRef, useState } from "react"
 import * as reads from "../api/reads.ts"
-import { useRead } from "../api/useRead.ts"
-import { hrefOf, Link } from "../app/Router.tsx"
-import { useSession } from "../app/SessionContext.ts"
+import { useSession } from "../api/SessionContext.ts"
+import { hrefOf, Link } from "../browser/Router.tsx"
+import { useRead } from "../live/useRead.ts"
 import { ActButton } from "../parts/Button.tsx"
 import { CopyMenu } from "../parts/Copy.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"

@@ -1,5 +1,5 @@
 import type { ButtonHTMLAttributes, ReactNode } from "react"
-import { useSession } from "../app/SessionContext.ts"
+import { useSession } from "../api/SessionContext.ts"
 import { Icon, type IconName } from "./Icon.tsx"
 
 const looks = {

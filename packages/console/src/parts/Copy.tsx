@@ -1,7 +1,7 @@
 /** Buttons that copy a text, and a menu that copies the view as a curl request, a CLI command or a link. */
 import { useEffect, useId, useState } from "react"
+import { useSession } from "../api/SessionContext.ts"
 import type { Session } from "../api/types.ts"
-import { useSession } from "../app/SessionContext.ts"
 import { Button } from "./Button.tsx"
 import { Icon } from "./Icon.tsx"
 import { useToast } from "./Toasts.tsx"

@@ -4,7 +4,7 @@
  */
 import { useId, useLayoutEffect, useRef, useState } from "react"
 import type { DiagramLayout } from "../api/types.ts"
-import { navigate } from "../app/Router.tsx"
+import { navigate } from "../browser/Router.tsx"
 import { Button } from "./Button.tsx"
 import { countText } from "./Moment.tsx"
 

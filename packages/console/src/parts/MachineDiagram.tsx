@@ -1,7 +1,7 @@
 /** The diagram of a machine by its name; for a machine that is too large for one, a table of its states and transitions. */
 import { Refused } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import { useRead } from "../api/useRead.ts"
+import { useRead } from "../live/useRead.ts"
 import { Diagram } from "./Diagram.tsx"
 import { Answer } from "./Panel.tsx"
 import { type TransitionModel, TransitionTable } from "./TransitionTable.tsx"

@@ -1,6 +1,6 @@
 /** The range of time of a list, as `since` and `until` of the address. */
 import { clockSkew } from "../api/Client.ts"
-import { setQuery, useQueryState } from "../app/Router.tsx"
+import { setQuery, useQueryState } from "../browser/Router.tsx"
 import { Button } from "./Button.tsx"
 import { Choice } from "./Filters.tsx"
 import { exactTime } from "./Moment.tsx"

@@ -1,6 +1,6 @@
 /** Short messages at the edge of the page: the result of an action, with a link to it. */
 import { createContext, type ReactNode, use, useCallback, useRef, useState } from "react"
-import { Link } from "../app/Router.tsx"
+import { Link } from "../browser/Router.tsx"
 import { Icon } from "./Icon.tsx"
 
 export interface Toast {

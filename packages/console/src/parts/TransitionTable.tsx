@@ -3,7 +3,7 @@
  * it and away from it.
  */
 import { useState } from "react"
-import { Link } from "../app/Router.tsx"
+import { Link } from "../browser/Router.tsx"
 import { Button } from "./Button.tsx"
 import { countText } from "./Moment.tsx"
 

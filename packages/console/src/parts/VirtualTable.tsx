@@ -4,8 +4,8 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react"
-import { keepScrollPlace, Link, scrollPlace } from "../app/Router.tsx"
-import { useKeys } from "../app/useKeys.ts"
+import { keepScrollPlace, Link, scrollPlace } from "../browser/Router.tsx"
+import { useKeys } from "../browser/useKeys.ts"
 
 export interface Column<Row> {
   readonly title: string

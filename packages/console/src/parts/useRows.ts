@@ -4,7 +4,7 @@
  */
 import { useCallback, useMemo } from "react"
 import type { Read } from "../api/Client.ts"
-import { useRead, useReadPages } from "../api/useRead.ts"
+import { useRead, useReadPages } from "../live/useRead.ts"
 
 interface Options<Page, Row> {
   readonly address: (after?: string | number) => Read<Page>

@@ -1,6 +1,5 @@
 /** What a request may do: the role and the scope of the token that it was sent with. */
 import type { IncomingMessage } from "node:http"
-import type { ProblemResponse } from "../serve/ProblemResponse.ts"
 
 /** `read` only reads; `operate` may also change things. */
 export type AccessRole = "read" | "operate"
@@ -23,12 +22,11 @@ export interface Grant {
 }
 
 /** Returns why a request for an address is outside the scope of its token, or undefined. The events that it sends are checked later. */
-export const scopeRefusal = (
-  grant: Grant,
-  { method = "GET" }: Pick<IncomingMessage, "method">,
-  path: string,
-): ProblemResponse | undefined =>
-  grant.instance === undefined || isOfInstance(grant.instance, method, path) ? undefined : outOfScope(scopeText(grant.instance))
+export const scopeRefusal = (grant: Grant, { method = "GET" }: Pick<IncomingMessage, "method">, path: string): string | undefined => {
+  const { instance } = grant
+  if (instance === undefined || isOfInstance(instance, method, path)) return undefined
+  return `this token may only ${scopeText(instance)}; ask the server that made it for a token with another scope`
+}
 
 /** Returns why an event may not be sent, or undefined. */
 export const eventRefusal = (grant: Grant | undefined, event: string): string | undefined => {
@@ -59,10 +57,3 @@ const decoded = (segment: string): string | undefined => {
 
 const scopeText = ({ machine, id, read, events }: InstanceScope): string =>
   [...(read ? ["read"] : []), ...(events.length === 0 ? [] : [`send ${events.join(", ")} to`])].join(" and ").concat(` ${machine}/${id}`)
-
-const outOfScope = (allowed: string): ProblemResponse => ({
-  status: 403,
-  name: "OutOfScope",
-  title: "Not allowed",
-  detail: `this token may only ${allowed}; ask the server that made it for a token with another scope`,
-})

@@ -4,8 +4,9 @@
  */
 import type { LiveTopic } from "@detent/api/LiveApi"
 import { Commands, Engine, forkLoop, Journal } from "@detent/durable"
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import * as cluster from "@detent/workspace/operations/cluster"
-import { Workspace, type WorkspaceServices } from "@detent/workspace/Workspace"
+import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -45,7 +46,7 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
       const engine = yield* Engine
       const journal = yield* Journal
       const commands = yield* Commands
-      const { database } = yield* Workspace
+      const { database } = yield* CurrentWorkspace
       const workspace = yield* Effect.context<WorkspaceServices>()
       const channels = yield* makeChannels
       const clock = yield* Clock.Clock

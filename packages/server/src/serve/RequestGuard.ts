@@ -72,7 +72,7 @@ export class RequestGuard {
     if (abused !== undefined) return abused
     if (grant === undefined) return undefined
     const outside = scopeRefusal(grant, request, pathOf(url))
-    if (outside !== undefined && !this.#options.isPage(request)) return outside
+    if (outside !== undefined && !this.#options.isPage(request)) return outOfScope(outside)
     if (grant.role === "read" && mayChange(traits)) return roleMissing
     if (this.#options.observes && mayChange(traits)) return onlyLooks
     this.#options.grants.set(request, grant)
@@ -203,6 +203,8 @@ const roleMissing: ProblemResponse = {
   title: "Not allowed",
   detail: "this token is read-only; use a token of the role operate to change something",
 }
+
+const outOfScope = (detail: string): ProblemResponse => ({ status: 403, name: "OutOfScope", title: "Not allowed", detail })
 
 const onlyLooks: ProblemResponse = {
   status: 409,

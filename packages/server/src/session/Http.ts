@@ -6,9 +6,9 @@ import { CoreApi } from "@detent/api/CoreApi"
 import { kind, Unauthorized } from "@detent/api/Problem"
 import { OpenSession } from "@detent/api/SessionApi"
 import { isBucketLocation } from "@detent/blobs/BucketLocation"
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import { optional } from "@detent/workspace/optional"
 import { systemsOn } from "@detent/workspace/Systems"
-import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
@@ -34,7 +34,7 @@ export const sessionHandlers = HttpApiBuilder.group(
     const sessions = yield* Sessions
     const grants = yield* RequestGrants
     const tokens = yield* Tokens
-    const { role: work, database, node, data } = yield* Workspace
+    const { role: work, database, node, data } = yield* CurrentWorkspace
     const systems = yield* systemsOn
     const openKeys = refuseUnknownKeys(OpenSession)
 

@@ -1,9 +1,9 @@
 /** Health and metrics. */
 
 import { CoreApi } from "@detent/api/CoreApi"
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import { optional } from "@detent/workspace/optional"
 import { systemsOn } from "@detent/workspace/Systems"
-import { Workspace } from "@detent/workspace/Workspace"
 import { proofOf } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
@@ -16,7 +16,7 @@ export const systemHandlers = HttpApiBuilder.group(
   CoreApi,
   "system",
   Effect.fnUntraced(function* (handlers) {
-    const { data } = yield* Workspace
+    const { data } = yield* CurrentWorkspace
     const gauges = yield* Gauges
     const history = yield* MetricsHistory
     const readiness = yield* makeReadiness

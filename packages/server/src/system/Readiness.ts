@@ -7,9 +7,9 @@
 import { kind, Unavailable } from "@detent/api/Problem"
 import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
 import { ClusterMember } from "@detent/workspace/ClusterMember"
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
 import { systemsOn } from "@detent/workspace/Systems"
-import { Workspace } from "@detent/workspace/Workspace"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -32,7 +32,7 @@ export const makeReadiness = Effect.gen(function* () {
   const health = yield* LoopHealth
   const stopping = yield* Stopping
   const member = yield* ClusterMember
-  const { database, role } = yield* Workspace
+  const { database, role } = yield* CurrentWorkspace
   const systems = yield* systemsOn
 
   const check = Effect.gen(function* () {

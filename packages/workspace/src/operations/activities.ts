@@ -3,7 +3,7 @@
 import { folderAt } from "@detent/blobs/StorageLocation"
 import { type ActivityName, deadTask, keepDeadTask, keyOfCall, runTask, type TaskOutcome } from "@detent/knowledge/tasks"
 import * as Effect from "effect/Effect"
-import { Workspace } from "../Workspace.ts"
+import { CurrentWorkspace } from "../CurrentWorkspace.ts"
 
 export interface Delivery {
   /** The key of the task. Default: derived from the activity and its input. */
@@ -23,7 +23,7 @@ export const deliver = (activity: ActivityName, input: unknown, { key: given, is
     const key = given ?? keyOfCall(activity, input)
     const dead = yield* deadTask(key)
     if (dead !== undefined) return { outcome: "dead", problem: dead } as const satisfies DeliveryOutcome
-    const { data } = yield* Workspace
+    const { data } = yield* CurrentWorkspace
     const task = { activity, input, key }
     return yield* Effect.tapError(runTask(folderAt(data), task, isLast), (error) =>
       error._tag === "TaskGivenUp" && !(error.isOfInput && given === undefined) ? keepDeadTask(task, error.problem) : Effect.void,

@@ -35,16 +35,16 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { CurrentWorkspace } from "../CurrentWorkspace.ts"
 import { ArtifactNotFound } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
 import { CurrentAttempt, RequestKeys } from "../RequestKeys.ts"
-import { Workspace } from "../Workspace.ts"
 import { type BatchStatus, statusOf } from "./batchStatus.ts"
 import { kindOfProblem } from "./commandGroups.ts"
 
 export { type BatchStatus, statusOf } from "./batchStatus.ts"
 
-const workspaceFolder = Effect.map(Workspace, ({ data }) => folderAt(data))
+const workspaceFolder = Effect.map(CurrentWorkspace, ({ data }) => folderAt(data))
 
 export const state = (id: BatchId) => Effect.flatMap(Batches, (batches) => batches.state(id))
 

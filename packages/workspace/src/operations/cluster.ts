@@ -4,8 +4,8 @@ import { Engine, Leases } from "@detent/durable"
 import { nodeLeasePrefix } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { CurrentWorkspace, type Role } from "../CurrentWorkspace.ts"
 import { optional } from "../optional.ts"
-import { type Role, Workspace } from "../Workspace.ts"
 
 /** No node of the cluster has this address or name. */
 export class NodeNotFound extends Schema.TaggedError<NodeNotFound>()("NodeNotFound", {
@@ -23,7 +23,7 @@ const loadCluster = Effect.promise(() => import("@detent/cluster"))
 
 /** Nodes that are alive, sorted by address. Empty on SQLite: its file belongs to one machine. */
 export const nodes = Effect.gen(function* () {
-  const { database } = yield* Workspace
+  const { database } = yield* CurrentWorkspace
   if (database === "Sqlite") return [] as ReadonlyArray<ClusterNode>
   const { nodesOf } = yield* loadCluster
   return yield* nodesOf()
@@ -49,7 +49,7 @@ const mostProcesses = 1000
 
 /** The process that answers, and the other processes that hold a lease in the workspace. */
 export const processes = Effect.gen(function* () {
-  const { node, role } = yield* Workspace
+  const { node, role } = yield* CurrentWorkspace
   const leases = yield* Effect.flatMap(Leases, (service) => service.held(nodeLeasePrefix, mostProcesses))
   const running = yield* Effect.flatMap(Engine, (engine) => engine.live)
   const facts = { startedAt: Math.floor(performance.timeOrigin), running, rss: process.memoryUsage.rss() }

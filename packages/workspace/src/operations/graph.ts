@@ -23,17 +23,17 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { CurrentWorkspace } from "../CurrentWorkspace.ts"
 import { GraphNotFound } from "../errors.ts"
 import { explained } from "../graph/QueryProblem.ts"
 import { reportPage } from "../graph/ReportPage.ts"
 import { optional, paged } from "../optional.ts"
-import { Workspace } from "../Workspace.ts"
 import * as batches from "./batches.ts"
 
 type GraphVersion = Parameters<GraphQueryService["query"]>[0]
 
 /** The graphs of the workspace, by name. */
-export const namespaces = Effect.flatMap(Workspace, ({ data }) =>
+export const namespaces = Effect.flatMap(CurrentWorkspace, ({ data }) =>
   isBucketLocation(data) ? namespacesInBucket(data) : Effect.sync(() => namespacesInFolder(data)),
 )
 

@@ -4,9 +4,9 @@ import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { requestsOf } from "../machine/Drawing.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional } from "../optional.ts"
+import { requestsOf } from "./drawing.ts"
 import { find } from "./find.ts"
 
 const defaultPage = 100

@@ -18,10 +18,10 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type Config, ConfigRefused, configFileIn, fileOf, loadConfig } from "../Config.ts"
+import { CurrentWorkspace } from "../CurrentWorkspace.ts"
 import { Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { type JudgeInput, judgeTask, judgingBy, placeOf } from "../oracle/OracleTask.ts"
-import { Workspace } from "../Workspace.ts"
 import { findEntry, workflowPrefix } from "./find.ts"
 
 /** What to judge, and by which code. */
@@ -83,7 +83,7 @@ export const check = (request: OracleRequest = {}) => Effect.scoped(judgeAll(req
 
 const judgeAll = (request: OracleRequest) =>
   Effect.gen(function* () {
-    const { config, address } = yield* Workspace
+    const { config, address } = yield* CurrentWorkspace
     const journal = yield* Journal
     const isShared = address._tag === "Postgres" || address.file !== ":memory:"
     const reader = isShared ? Context.get(yield* Layer.build(readerIn(address)), JournalReader) : readerOf(journal)

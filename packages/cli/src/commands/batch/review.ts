@@ -12,9 +12,9 @@ import {
   reviewPlaceText,
   reviewText,
 } from "../../batch/Reviewing.ts"
+import { ExitCode } from "../../ExitCode.mjs"
 import { WrongUsage } from "../../Failure.ts"
 import { command } from "../../line/Command.ts"
-import { ExitCode } from "../../line/ExitCode.mjs"
 import { agreed } from "../../output/Asking.ts"
 import { Output } from "../../output/Output.ts"
 import { knowledge, type Place } from "../../workspace/Opening.ts"

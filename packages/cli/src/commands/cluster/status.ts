@@ -1,5 +1,5 @@
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import * as operations from "@detent/workspace/operations/cluster"
-import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import { command } from "../../line/Command.ts"
 import { durationText, momentText } from "../../output/Moment.ts"
@@ -21,7 +21,7 @@ export default command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const { data, database } = yield* Workspace
+      const { data, database } = yield* CurrentWorkspace
       const nodes = yield* operations.nodes
       yield* output.rows(
         nodes,

@@ -1,8 +1,8 @@
 /** The commands that an instance has requested, latest first. */
 import { useState } from "react"
 import * as reads from "../../api/reads.ts"
-import { useRead } from "../../api/useRead.ts"
-import { hrefOf, Link, setQuery } from "../../app/Router.tsx"
+import { hrefOf, Link, setQuery } from "../../browser/Router.tsx"
+import { useRead } from "../../live/useRead.ts"
 import { Badge, toneOf } from "../../parts/Badge.tsx"
 import { Button } from "../../parts/Button.tsx"
 import { Ago } from "../../parts/Moment.tsx"

@@ -2,7 +2,7 @@
 import { useState } from "react"
 import { submit, write } from "../../api/Client.ts"
 import type { InstanceView } from "../../api/types.ts"
-import { hrefOf } from "../../app/Router.tsx"
+import { hrefOf } from "../../browser/Router.tsx"
 import { ActButton, Button } from "../../parts/Button.tsx"
 import { Modal } from "../../parts/Modal.tsx"
 import { useToast } from "../../parts/Toasts.tsx"

@@ -2,7 +2,7 @@
 import { useCallback } from "react"
 import * as reads from "../../api/reads.ts"
 import type { HistoryEntry, InstanceView } from "../../api/types.ts"
-import { hrefOf, setQuery, useQueryState } from "../../app/Router.tsx"
+import { hrefOf, setQuery, useQueryState } from "../../browser/Router.tsx"
 import { FilterText } from "../../parts/Filters.tsx"
 import { Ago, countText } from "../../parts/Moment.tsx"
 import { Panel, ProblemNote, Skeleton } from "../../parts/Panel.tsx"

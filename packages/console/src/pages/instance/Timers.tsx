@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query"
 import { submit, write } from "../../api/Client.ts"
 import * as reads from "../../api/reads.ts"
-import { useRead } from "../../api/useRead.ts"
+import { useRead } from "../../live/useRead.ts"
 import { ActButton } from "../../parts/Button.tsx"
 import { Ago } from "../../parts/Moment.tsx"
 import { Answer, Panel } from "../../parts/Panel.tsx"

@@ -1,6 +1,6 @@
 /** The session of the console's user, and its permissions. */
 import { createContext, use } from "react"
-import type { Session } from "../api/types.ts"
+import type { Session } from "./types.ts"
 
 export const SessionContext = createContext<Session | undefined>(undefined)
 

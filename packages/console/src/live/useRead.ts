@@ -1,7 +1,7 @@
 /** Server reads in components: cached by address, repeated on hints of the live stream, or every few seconds without a stream. */
 import { keepPreviousData, type UseQueryResult, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
-import { useLiveMode } from "../live/LiveContext.tsx"
-import { fetchJson, type Read } from "./Client.ts"
+import { fetchJson, type Read } from "../api/Client.ts"
+import { useLiveMode } from "./LiveContext.tsx"
 
 /** How often visible data is read again while there is no live stream. */
 const withoutStream = 3000

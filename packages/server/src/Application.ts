@@ -7,10 +7,10 @@ import { problemType } from "@detent/api/Problem"
 import { Refusing } from "@detent/api/Refusing"
 import type { UploadPart } from "@detent/api/UploadPart"
 import { explainWithFrames } from "@detent/machine/internal"
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import { SystemOff } from "@detent/workspace/errors"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
 import { Systems } from "@detent/workspace/Systems"
-import { Workspace } from "@detent/workspace/Workspace"
 import * as ByteSize from "effect/ByteSize"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -31,27 +31,27 @@ import * as Result from "effect/Result"
 import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { isSocketError } from "effect/socket/Socket"
-import { BatchRpcOff, batchProceduresOff } from "../batches/RpcOff.ts"
-import { clusterHandlers } from "../cluster/Http.ts"
-import { commandHandlers } from "../commands/Http.ts"
-import { commandProcedures, ReceivedCommandRpc } from "../commands/RpcHandlers.ts"
-import { executionHandlers } from "../executions/Http.ts"
-import { executionProcedures, ReceivedExecutionRpc } from "../executions/RpcHandlers.ts"
-import { instanceHandlers } from "../instances/Http.ts"
-import { liveHandlers } from "../live/Http.ts"
-import { machineHandlers } from "../machines/Http.ts"
-import { scheduleHandlers } from "../schedules/Http.ts"
-import { sessionHandlers } from "../session/Http.ts"
-import { Gauges } from "../system/Gauges.ts"
-import { systemHandlers } from "../system/Http.ts"
-import { MetricsHistory } from "../system/MetricsHistory.ts"
-import { webhookPath, webhookRoutes } from "../webhooks/Http.ts"
-import { isNestedTooDeeply, mayNest, nestedTooDeeply } from "./Nesting.ts"
-import { badRequest } from "./ProblemOf.ts"
-import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
-import { referencePage } from "./page/ReferencePage.ts"
-import { notDecodable, pathOf } from "./RequestGuard.ts"
-import { rpcRoutes, rpcServices } from "./RpcRoutes.ts"
+import { BatchRpcOff, batchProceduresOff } from "./batches/RpcOff.ts"
+import { clusterHandlers } from "./cluster/Http.ts"
+import { commandHandlers } from "./commands/Http.ts"
+import { commandProcedures, ReceivedCommandRpc } from "./commands/RpcHandlers.ts"
+import { executionHandlers } from "./executions/Http.ts"
+import { executionProcedures, ReceivedExecutionRpc } from "./executions/RpcHandlers.ts"
+import { instanceHandlers } from "./instances/Http.ts"
+import { liveHandlers } from "./live/Http.ts"
+import { machineHandlers } from "./machines/Http.ts"
+import { scheduleHandlers } from "./schedules/Http.ts"
+import { isNestedTooDeeply, mayNest, nestedTooDeeply } from "./serve/Nesting.ts"
+import { badRequest } from "./serve/ProblemOf.ts"
+import { type ProblemResponse, problemResponse } from "./serve/ProblemResponse.ts"
+import { referencePage } from "./serve/page/ReferencePage.ts"
+import { notDecodable, pathOf } from "./serve/RequestGuard.ts"
+import { rpcRoutes, rpcServices } from "./serve/RpcRoutes.ts"
+import { sessionHandlers } from "./session/Http.ts"
+import { Gauges } from "./system/Gauges.ts"
+import { systemHandlers } from "./system/Http.ts"
+import { MetricsHistory } from "./system/MetricsHistory.ts"
+import { webhookPath, webhookRoutes } from "./webhooks/Http.ts"
 
 /** The part of a request that a schema describes, in words. */
 const parts = {
@@ -107,15 +107,15 @@ const procedures = rpcRoutes(ReceivedExecutionRpc.merge(ReceivedCommandRpc, Batc
 const loadParts = Effect.gen(function* () {
   const { knowledge, uploads } = yield* Systems
   return {
-    knowledge: Option.isNone(knowledge) ? undefined : yield* Effect.promise(() => import("../knowledge/Part.ts")),
-    uploads: Option.isNone(uploads) ? undefined : yield* Effect.promise(() => import("../uploads/Part.ts")),
+    knowledge: Option.isNone(knowledge) ? undefined : yield* Effect.promise(() => import("./knowledge/Part.ts")),
+    uploads: Option.isNone(uploads) ? undefined : yield* Effect.promise(() => import("./uploads/Part.ts")),
   }
 })
 
 /** All routes of the server, with their addresses and methods. */
 export const makeRoutes = Effect.gen(function* () {
   const { knowledge, uploads } = yield* loadParts
-  const { webhooks = [] } = (yield* Workspace).config ?? {}
+  const { webhooks = [] } = (yield* CurrentWorkspace).config ?? {}
   const { document, page, requestTable } = describeParts(knowledge?.api, uploads?.api)
   const parts = Layer.mergeAll(
     HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Layer.merge(Gauges.layer, MetricsHistory.layer))),

@@ -11,7 +11,7 @@ import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import { forkLoop } from "@detent/durable"
 import { explainWithFrames } from "@detent/machine/internal"
-import { Workspace } from "@detent/workspace/Workspace"
+import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeWS from "@effect/platform-node/NodeWS"
 import * as Clock from "effect/Clock"
@@ -22,25 +22,25 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import { InstanceTokenReader } from "../access/InstanceTokens.ts"
-import { InstanceFeed } from "../instances/InstanceFeed.ts"
-import { LiveFeed } from "../live/LiveFeed.ts"
 import { makeRoutes, withProblems } from "./Application.ts"
-import { compressed } from "./Compression.ts"
-import { LiveStreams } from "./live/LiveStreams.ts"
-import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
-import { ConsolePage, consoleFolder } from "./page/ConsolePage.ts"
-import { GuidePage, guideFolder } from "./page/GuidePage.ts"
-import { withReferenceHeaders } from "./page/ReferencePage.ts"
-import { pathOf, RequestGuard } from "./RequestGuard.ts"
-import { busy, RequestLimits } from "./RequestLimits.ts"
-import { normaliseTarget } from "./RequestTarget.ts"
-import { applicationHeaders, commonHeaders } from "./ResponseHeaders.ts"
-import { RpcLimits } from "./RpcLimits.ts"
-import { checkAccess, checkOrigins, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
-import { Sessions } from "./Sessions.ts"
-import { Stopping } from "./Stopping.ts"
-import { RequestGrants, Tokens } from "./Tokens.ts"
+import { InstanceTokenReader } from "./access/InstanceTokens.ts"
+import { InstanceFeed } from "./instances/InstanceFeed.ts"
+import { LiveFeed } from "./live/LiveFeed.ts"
+import { compressed } from "./serve/Compression.ts"
+import { LiveStreams } from "./serve/live/LiveStreams.ts"
+import { type ProblemResponse, refuse, refuseSocket } from "./serve/ProblemResponse.ts"
+import { ConsolePage, consoleFolder } from "./serve/page/ConsolePage.ts"
+import { GuidePage, guideFolder } from "./serve/page/GuidePage.ts"
+import { withReferenceHeaders } from "./serve/page/ReferencePage.ts"
+import { pathOf, RequestGuard } from "./serve/RequestGuard.ts"
+import { busy, RequestLimits } from "./serve/RequestLimits.ts"
+import { normaliseTarget } from "./serve/RequestTarget.ts"
+import { applicationHeaders, commonHeaders } from "./serve/ResponseHeaders.ts"
+import { RpcLimits } from "./serve/RpcLimits.ts"
+import { checkAccess, checkOrigins, defaultLimits, type Limits, millisOf, type ServeOptions } from "./serve/ServeOptions.ts"
+import { Sessions } from "./serve/Sessions.ts"
+import { Stopping } from "./serve/Stopping.ts"
+import { RequestGrants, Tokens } from "./serve/Tokens.ts"
 
 const routerConfig = {
   /** Ids have up to 500 characters, each of which may take twelve when percent-encoded. The router's default is 100. */
@@ -51,7 +51,7 @@ const routerConfig = {
   ignoreTrailingSlash: false,
 }
 
-export { type Limits, OriginInvalid, type ServeOptions, TokenNeeded, TokenWeak } from "./ServeOptions.ts"
+export { type Limits, OriginInvalid, type ServeOptions, TokenNeeded, TokenWeak } from "./serve/ServeOptions.ts"
 
 export const defaultPort = 4400
 
@@ -88,7 +88,7 @@ const accessOf = ({ token, readToken }: ServeOptions) => {
 const start = (options: ServeOptions) =>
   Effect.gen(function* () {
     const { host = "127.0.0.1", port = defaultPort, token, readToken } = options
-    const workspace = yield* Workspace
+    const workspace = yield* CurrentWorkspace
     const limits: Limits = { ...defaultLimits, ...workspace.config?.limits?.http, ...options.limits }
     const given = [token, readToken].filter((one) => one !== undefined)
     yield* Effect.fromResult(checkAccess(host, given.map(Redacted.value)))
