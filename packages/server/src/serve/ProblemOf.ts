@@ -68,9 +68,6 @@ export const problemOf = (error: OperationError): Problem => {
   return new Class({ type: kind(name), title, status, detail })
 }
 
-/** By its tag: the class would load uploads in every server. */
-const isAlreadyUploaded = (error: OperationError): error is AlreadyUploaded => error._tag === "AlreadyUploaded"
-
 const classes = Object.values(problemClasses)
 
 export const isProblem = (error: unknown): error is Problem => classes.some((one) => error instanceof one)
