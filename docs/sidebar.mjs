@@ -49,6 +49,7 @@ export const sidebar = [
       { text: "Child processes", link: "/guides/children" },
       { text: "Versions and upcasters", link: "/guides/versions" },
       { text: "Webhooks", link: "/guides/webhooks" },
+      { text: "Send from SQL", link: "/guides/sql" },
       { text: "Domain events", link: "/guides/domain-events" },
       { text: "Plain async", link: "/guides/async" },
     ],

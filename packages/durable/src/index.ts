@@ -126,4 +126,5 @@ export {
   schedule,
   scheduleTarget,
 } from "./Schedules.ts"
+export { type SendStatementOptions, type SqlStatement, type StartStatementOptions, sendStatement, startStatement } from "./SqlStatements.ts"
 export type { Sweep } from "./timers/TimerSweep.ts"

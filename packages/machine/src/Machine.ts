@@ -212,6 +212,13 @@ export const firstState = (compiled: Compiled, input: unknown, at: number): Begi
   }
 }
 
+/** The tag of the default first state, as far as it is known without an input. */
+export const firstTag = (machine: { readonly blueprint: Blueprint }): string => {
+  const { states } = machine.blueprint
+  const { startState } = compiledOf(machine as Parameters<typeof compiledOf>[0]).declarations
+  return startState ?? (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""
+}
+
 /** `failure` where this state ends an instance as failed; undefined for every other state. */
 export const finalOutcome = (machine: object, tag: string): "failure" | undefined =>
   compiledOf(machine as Parameters<typeof compiledOf>[0]).declarations.failures?.has(tag) === true ? "failure" : undefined

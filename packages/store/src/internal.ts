@@ -8,6 +8,7 @@ export type { Json, ShardFilter } from "./contract/Commit.ts"
 export { boundedNameProblem, idBytes, instanceName, lengthProblem, nameProblem } from "./contract/CommitCheck.ts"
 export { type DatabaseId, idempotencyKey, storedKey } from "./contract/DatabaseId.ts"
 export { commandsEnqueued } from "./contract/Enqueuer.ts"
+export { inboxOf, machineOfInbox } from "./contract/Inbox.ts"
 export type { InstanceLife, TakenOver } from "./contract/Journal.ts"
 export {
   type Division,

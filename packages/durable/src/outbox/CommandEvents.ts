@@ -58,7 +58,8 @@ const send = (
     return delivery.deliver(registered, key.id, new Envelope(event, { dedupeId: id, failure }), accepted, (absent) => table.open(absent))
   })
 
-const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
+/** Whether the instance has decided: another attempt would be refused too. */
+export const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
   _tag !== "PersistenceFailed" &&
   _tag !== "Overloaded" &&
   _tag !== "SequenceConflict" &&

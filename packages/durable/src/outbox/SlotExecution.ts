@@ -17,8 +17,8 @@ import {
   type Tagged,
 } from "@detent/machine/internal"
 import type { InstanceKey } from "@detent/store"
-import { type ClaimedCommand, Commands, type Verdict } from "@detent/store"
-import { monotonicMillis } from "@detent/store/internal"
+import { type ClaimedCommand, Commands, type CommandsService, type Verdict } from "@detent/store"
+import { inboxOf, monotonicMillis } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
@@ -27,6 +27,7 @@ import { InstanceHandle } from "../engine/InstanceHandle.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import { type Delivered, deliver, deliveredBefore, eventIdOf, failureOf, selfOfCommand } from "./CommandEvents.ts"
 import { cut, type Execution, type Failure, type Held, handedKey, selfInterrupted, traced, verdictOn } from "./Execution.ts"
+import { inboxExecution } from "./InboxExecution.ts"
 import { startWorker, type Worker } from "./Worker.ts"
 import { millisOf, type WorkerConfig, type WorkerOptions } from "./WorkerConfig.ts"
 
@@ -44,14 +45,16 @@ interface SlotCommand {
 
 export class SlotExecution {
   readonly #engine: EngineParts
+  readonly #commands: CommandsService
   readonly worker: Worker
   readonly #config: WorkerConfig
   readonly #known = new WeakSet<RegisteredMachine>()
   readonly #served = new Set<string>()
   readonly #decoders = new WeakMap<object, Map<string, (json: string) => object>>()
 
-  constructor(engine: EngineParts, worker: Worker, config: WorkerConfig) {
+  constructor(engine: EngineParts, commands: CommandsService, worker: Worker, config: WorkerConfig) {
     this.#engine = engine
+    this.#commands = commands
     this.worker = worker
     this.#config = config
   }
@@ -61,6 +64,8 @@ export class SlotExecution {
     if (this.#known.has(registered)) return
     this.#known.add(registered)
     const { name, compiled } = registered
+    if (this.#commands.hasInboxes === true)
+      this.worker.serve(inboxOf(name), inboxExecution(this.#engine, registered, this.#config, this.#commands))
     const { effectSlots, handlers, commands } = compiled.declarations
     if (handlers === undefined) return
     for (const slot of Object.keys(effectSlots)) {
@@ -272,5 +277,5 @@ export const slotExecution = (
     engine.groupCommit.whenRequested((queues) => commands.value.signal.announce(queues))
     if (options === false) return undefined
     const { worker, config } = yield* startWorker(commands.value, options, engine.config.nodeId)
-    return new SlotExecution(engine, worker, config)
+    return new SlotExecution(engine, commands.value, worker, config)
   })

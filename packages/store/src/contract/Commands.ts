@@ -138,6 +138,8 @@ export interface CommandsService {
   readonly databaseId: DatabaseId
   /** Whether other processes may store commands without notifying this one: then workers poll. */
   readonly isShared: boolean
+  /** Whether clients of the database can store commands in the inboxes of machines, by SQL functions. Default: false. */
+  readonly hasInboxes?: boolean
   /** Notifies the workers of this process of new commands. */
   readonly signal: CommandSignal
   /**

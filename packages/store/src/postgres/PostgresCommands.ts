@@ -52,6 +52,7 @@ export const postgresCommands = (
     return {
       ...sqlCommands(dialect),
       isShared: true,
+      hasInboxes: true,
       signal,
       enqueue: checkingCommands(enqueue, maxBodyBytes),
       exchange: (request) => persisting("exchange commands", anyMachine)(Effect.map(exchange(request), exchanged)),

@@ -14,6 +14,7 @@ import {
   withoutExecution,
 } from "../contract/Commands.ts"
 import type { InstanceKey } from "../contract/Commit.ts"
+import { machineOfInbox } from "../contract/Inbox.ts"
 import { unlimited } from "../contract/QueueLimits.ts"
 import { commandCountOf, commandStatusOf, queueOf, storedCommandOf } from "./CommandRows.ts"
 import type { Dialect } from "./Dialect.ts"
@@ -209,11 +210,15 @@ const openQueues = ({ sql, commands }: Dialect) => {
     select queue from ready where queue is not null union select queue from delayed where queue is not null`
 }
 
-/** Of the first commands of a queue, those that instances requested and that are being executed, or have been overdue for this long. */
+/**
+ * Of the first commands of a queue, those that instances requested or that are in the inbox of a machine, and that are being executed, or
+ * have been overdue for this long.
+ */
 const firstOf = ({ sql, commands, instances }: Dialect, queue: string, overdueMillis: number, now: Fragment) => {
   const limit = sql.literal(String(unservedSample))
+  const machine = sql`coalesce(i.machine, cast(${machineOfInbox(queue) ?? null} as text))`
   return sql<Row>`
-    select i.machine, f.status from (
+    select ${machine} as machine, f.status from (
       select * from (
         select o.instance, o.status, o.run_at from ${commands} o
         where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.priority desc, o.id limit ${limit}
@@ -222,8 +227,8 @@ const firstOf = ({ sql, commands, instances }: Dialect, queue: string, overdueMi
       select * from (
         select o.instance, o.status, o.run_at from ${commands} o where o.queue = ${queue} and o.waits order by o.run_at limit ${limit}
       ) delayed
-    ) f join ${instances} i on i.instance = f.instance
-    where f.status = 'processing' or f.run_at <= ${now} - ${Math.floor(overdueMillis)}`
+    ) f left join ${instances} i on i.instance = f.instance
+    where ${machine} is not null and (f.status = 'processing' or f.run_at <= ${now} - ${Math.floor(overdueMillis)})`
 }
 
 const prolong = ({ sql, commands, claims }: Dialect, worker: string, held: ReadonlyArray<Claim>, millis: number, now: Fragment) => sql<Row>`

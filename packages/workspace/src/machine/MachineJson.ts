@@ -6,6 +6,7 @@ import {
   asSchema,
   compiledOf,
   finalOutcome,
+  firstTag,
   hidden,
   isEffectSlot,
   isPlain,
@@ -176,10 +177,7 @@ export class MachineJson {
 
   /** The default first state, if it is known without an input. */
   get firstState(): string {
-    const { states } = this.#machine.blueprint
-    const { startState } = compiledOf(this.#machine).declarations
-    if (startState !== undefined) return startState
-    return (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""
+    return firstTag(this.#machine)
   }
 
   /** An example of the fields that the first state needs. */

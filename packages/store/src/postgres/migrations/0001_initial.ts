@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { countFinished, exchangeFunction } from "../exchangeFunction.ts"
+import { inboxFunctions } from "../inboxFunctions.ts"
 
 /**
  * By default PostgreSQL waits until a fifth of the rows are dead, which can be tens of millions if many ended commands or distant deadlines
@@ -232,5 +233,6 @@ const database = (schema: string) => [
 export const initial = (schema: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    for (const part of [instances, events, timers, commands, database]) for (const statement of part(schema)) yield* sql.unsafe(statement)
+    for (const part of [instances, events, timers, commands, inboxFunctions, database])
+      for (const statement of part(schema)) yield* sql.unsafe(statement)
   })
