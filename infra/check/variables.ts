@@ -41,6 +41,13 @@ export const variables: Readonly<Record<string, Variable>> = {
   // Cloud Run sets it.
   CLOUD_RUN_TASK_ATTEMPT: { set: "task" },
   DETENT_READ_TOKEN: user,
+  // Other providers of models. A deployment adds those that it uses.
+  AZURE_OPENAI_API_KEY: user,
+  AZURE_OPENAI_ENDPOINT: user,
+  GEMINI_API_KEY: user,
+  OLLAMA_API_KEY: user,
+  OLLAMA_HOST: user,
+  OPENROUTER_API_KEY: user,
   // Read by the image's own configuration, where Cloud Tasks is used.
   GCP_PROJECT_ID: user,
   GCP_REGION: user,
@@ -82,6 +89,7 @@ const reads: ReadonlyArray<RegExp> = [
   /\b(?:variable|setting)\("([A-Z][A-Z0-9_]+)"\)/g,
   /\bvariable: "([A-Z][A-Z0-9_]+)"/g,
   /"([A-Z]+_(?:API_KEY|BASE_URL))"/g,
+  /\b(?:keyName|baseUrlName): "([A-Z][A-Z0-9_]+)"/g,
 ]
 
 /** `const { NAME: name } = process.env`. */

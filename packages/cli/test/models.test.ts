@@ -128,7 +128,7 @@ describe("a model from the command line", () => {
         { concurrency: 2 },
       )
       for (const { code } of [name, amount, address, secret]) assert.strictEqual(code, 2)
-      assert.include(name.err, "name built-in, openai:MODEL or anthropic:MODEL")
+      assert.include(name.err, "name built-in, openai:MODEL, azure:MODEL, anthropic:MODEL, gemini:MODEL, ollama:MODEL or openrouter:MODEL")
       assert.include(amount.err, "like 5usd or 200000tokens")
       assert.include(address.err, "--base-url")
       assert.notInclude(secret.err, "pa55word")

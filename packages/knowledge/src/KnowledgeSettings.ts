@@ -13,17 +13,17 @@ import type { LanguageModel } from "effect/ai/LanguageModel"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { type BudgetLimits, PriceTable } from "./extract/model/Cost.ts"
-import { providerNames } from "./extract/model/provider/ProviderName.ts"
+import { type Provider, ReasoningEffort } from "./extract/model/provider/Provider.ts"
 import { TaskSettings } from "./tasks/Task.ts"
 import { ContentLimitOptions } from "./threads/WorkerPool.ts"
 
 /**
  * An extractor by name: the one of this package, a model of a provider, or the language model that the configuration gives as a
- * layer. The form in which a batch stores its extractor.
+ * layer. The form in which a batch stores its extractor. The registry of providers, and the configuration, say which there are.
  */
 export const ExtractorName = Schema.Union([
   Schema.Literals(["built-in", "language-model"]),
-  Schema.TemplateLiteral([Schema.Literals(providerNames), ":", Schema.NonEmptyString]),
+  Schema.TemplateLiteral([Schema.NonEmptyString, ":", Schema.NonEmptyString]),
 ])
 export type ExtractorName = typeof ExtractorName.Type
 
@@ -77,6 +77,22 @@ export const budgetOf = (setting: BudgetSetting): BudgetLimits & { readonly curr
   return unit.toLowerCase() === "tokens" ? { tokens: Number(amount) } : { cost: Number(amount), currency: unit.toUpperCase() }
 }
 
+/** The prices of a million tokens of the batch's model. */
+export const BatchPrice = Schema.Struct({ input: Amount, output: Amount })
+export type BatchPrice = typeof BatchPrice.Type
+
+const pricePattern = /^(\d{1,9}(?:\.\d{1,6})?)\/(\d{1,9}(?:\.\d{1,6})?)$/
+
+/** `0.25/2`: the prices of a million tokens that a model reads, and that it writes. */
+export const PriceText = Schema.String.check(
+  Schema.makeFilter((text) => pricePattern.test(text), { expected: "two prices of a million tokens, read and written, like 0.25/2" }),
+)
+
+export const priceFrom = (text: typeof PriceText.Type): BatchPrice => {
+  const [, input, output] = pricePattern.exec(text) ?? []
+  return { input: Number(input), output: Number(output) }
+}
+
 /** The extractor of a batch, as it is stored with the batch. Omitted settings are those of the process that works on the batch. */
 export const ExtractorSelection = Schema.Struct({
   extractor: Schema.optionalKey(ExtractorName),
@@ -84,6 +100,12 @@ export const ExtractorSelection = Schema.Struct({
   baseUrl: Schema.optionalKey(BaseUrl),
   /** A batch stops before it spends more on a model. Default: no limit. */
   budget: Schema.optionalKey(BudgetSetting),
+  /** In the currency of the price table. Default: the price that the table has for the model. */
+  price: Schema.optionalKey(BatchPrice),
+  /** How much a reasoning model thinks before it answers. Default: the model's own. */
+  effort: Schema.optionalKey(ReasoningEffort),
+  /** In place of `limits.requestsPerMinute`. Calls of other batches to the same model count, too. */
+  requestsPerMinute: Schema.optionalKey(Positive),
 })
 export type ExtractorSelection = typeof ExtractorSelection.Type
 
@@ -93,7 +115,10 @@ export const ModelLimits = Schema.Struct({
   tokensPerMinute: Schema.optionalKey(Positive),
   /** Concurrent calls. */
   concurrency: Schema.optionalKey(Positive),
-  /** How long one call may take, in milliseconds. Default: two minutes. */
+  /**
+   * How long a model may be silent before it ends its answer, in milliseconds. Default: two minutes. An answer that arrives in parts may
+   * take fifteen times as long.
+   */
   timeoutMillis: Schema.optionalKey(Positive),
   /** The most attempts at a call. Default: 5. */
   attempts: Schema.optionalKey(Positive),
@@ -102,11 +127,16 @@ export const ModelLimits = Schema.Struct({
 })
 export type ModelLimits = typeof ModelLimits.Type
 
+const isProvider = (value: unknown): value is Provider =>
+  typeof value === "object" && value !== null && "make" in value && "keyName" in value && "needsKey" in value
+
 /** The default extractor selection of every batch, with prices and limits. */
 export const KnowledgeSettings = Schema.Struct({
   ...ExtractorSelection.fields,
   /** Default: `built-in`, which works offline and costs nothing. */
   extractor: Schema.optionalKey(ExtractorChoice),
+  /** Further providers of models, by the prefix of their models: `{ house: provider }` for the extractor `house:MODEL`. */
+  providers: Schema.optionalKey(Schema.Record(Schema.String, Schema.declare(isProvider, { expected: "a provider of models" }))),
   /** Prices of models, for costs and budgets. They take precedence over the built-in price table. */
   prices: Schema.optionalKey(PriceTable),
   /** Default: 50 requests a minute, 5 concurrent ones. */

@@ -1,6 +1,6 @@
 /**
- * A server that speaks the wire formats of Anthropic's Messages and OpenAI's Chat Completions and Responses, and is as strict about
- * requests as they are. Its responses, including faults, are scripted.
+ * A server that speaks the wire formats of Anthropic's Messages, OpenAI's Chat Completions and Responses, and Ollama's chat, as one answer
+ * or as a stream of events, and is as strict about requests as they are. Its responses, including faults, are scripted.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-export type Api = "anthropic" | "chat" | "responses"
+export type Api = "anthropic" | "chat" | "responses" | "ollama"
 
 /** How the server handles one request. */
 export type Turn =
@@ -22,9 +22,24 @@ export type Turn =
       readonly omit?: ReadonlyArray<string>
       /** The answer as parts of content, or as the call of a tool. Default: as one text. */
       readonly as?: "parts" | "tool"
+      /** The tokens that were read from the cache, of the 100 of a prompt. */
+      readonly cached?: number
+      /** The pause between two parts of a stream. */
+      readonly pauseMillis?: number
     }
+  /** The first part of an answer, and then nothing: of a stream the connection ends, or an error follows. */
+  | { readonly breaksOff: "end" | { readonly error: unknown } }
+  /** An error with the status of success. */
+  | { readonly late: unknown }
   | { readonly refuses: string }
-  | { readonly status: number; readonly error?: string; readonly code?: string; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly status: number
+      readonly error?: string
+      readonly code?: string
+      readonly headers?: Readonly<Record<string, string>>
+      /** The whole body, in place of the provider's usual one. */
+      readonly whole?: unknown
+    }
   /** A body that is not JSON. */
   | { readonly body: string }
   /** The connection breaks after this many characters of a valid response. */
@@ -32,10 +47,12 @@ export type Turn =
   | "hang"
   | "reset"
 
-/** What a server with the API of OpenAI takes. */
+/** What a server with the API of OpenAI takes. Of Anthropic's models, only newer ones take a schema, and older ones tools. */
 export interface ServerDialect {
   readonly limit: "max_completion_tokens" | "max_tokens"
-  readonly format: "json_schema" | "json_object" | "none"
+  readonly format: "json_schema" | "json_object" | "tool" | "none"
+  /** Default: true. Some servers send streams only to verified customers. */
+  readonly streams?: boolean
 }
 
 /** What OpenAI's own server takes for its current models. */
@@ -85,7 +102,8 @@ export const startProvider = (
       () => Effect.promise(() => close(server)),
     )
     const { port } = server.address() as AddressInfo
-    return { url: `http://127.0.0.1:${port}${api === "anthropic" ? "" : "/v1"}`, heard, abandoned: () => abandoned }
+    const base = api === "chat" || api === "responses" ? "/v1" : ""
+    return { url: `http://127.0.0.1:${port}${base}`, heard, abandoned: () => abandoned }
   })
 
 const close = (server: Server): Promise<void> =>
@@ -94,7 +112,12 @@ const close = (server: Server): Promise<void> =>
     server.closeAllConnections()
   })
 
-const paths: Readonly<Record<Api, string>> = { anthropic: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses" }
+const paths: Readonly<Record<Api, string>> = {
+  anthropic: "/v1/messages",
+  chat: "/v1/chat/completions",
+  responses: "/v1/responses",
+  ollama: "/api/chat",
+}
 
 const answer = async (
   api: Api,
@@ -119,7 +142,9 @@ const answer = async (
   if (turn === "hang") return
   if (typeof turn === "object" && "redirects" in turn) return send(response, 307, {}, { location: turn.redirects })
   if (turn === "reset") return void request.socket.destroy()
-  if ("status" in turn) return send(response, turn.status, errorBody(api, turn.status, turn.error ?? "error", turn.code), turn.headers)
+  if ("status" in turn)
+    return send(response, turn.status, turn.whole ?? errorBody(api, turn.status, turn.error ?? "error", turn.code), turn.headers)
+  if ("late" in turn) return send(response, 200, turn.late)
   if ("body" in turn) return void response.writeHead(200, { "content-type": "application/json" }).end(turn.body)
   if ("cutAfter" in turn) {
     const whole = JSON.stringify(reply(api, body, { says: { entities: [] } }))
@@ -128,7 +153,95 @@ const answer = async (
     await sleep(20)
     return void request.socket.destroy()
   }
-  return send(response, 200, reply(api, body, turn))
+  if ("breaksOff" in turn) {
+    const whole = reply(api, body, { says: { entities: [] } })
+    return stream(api, response, [...eventsOf(api, whole).slice(0, 2), ...(turn.breaksOff === "end" ? [] : [turn.breaksOff.error])], 0)
+  }
+  const whole = reply(api, body, turn)
+  if (body["stream"] !== true) return send(response, 200, whole)
+  return stream(api, response, eventsOf(api, whole), "says" in turn ? (turn.pauseMillis ?? 0) : 0)
+}
+
+/** Sends events in pieces that end in the middle of them, as networks do. */
+const stream = async (api: Api, response: ServerResponse, events: ReadonlyArray<unknown>, pauseMillis: number) => {
+  const isLines = api === "ollama"
+  response.writeHead(200, { "content-type": isLines ? "application/x-ndjson" : "text/event-stream; charset=utf-8" })
+  if (!isLines) response.write(": at work\n\n")
+  for (const event of events) {
+    const type = at(event, "type")
+    const text = isLines
+      ? `${JSON.stringify(event)}\n`
+      : `${typeof type === "string" ? `event: ${type}\n` : ""}data: ${JSON.stringify(event)}\n\n`
+    response.write(text.slice(0, 7))
+    response.write(text.slice(7))
+    if (pauseMillis > 0) await sleep(pauseMillis)
+  }
+  response.end(api === "chat" ? "data: [DONE]\n\n" : undefined)
+}
+
+const halves = (text: string): ReadonlyArray<string> => [text.slice(0, 10), text.slice(10)]
+
+/** The events with which each API sends a whole reply in parts. */
+const eventsOf = (api: Api, whole: unknown): ReadonlyArray<unknown> => {
+  if (api === "chat") {
+    const { content, refusal, tool_calls: calls } = at(whole, "choices", "0", "message") as Record<string, unknown>
+    const parts = (deltas: ReadonlyArray<unknown>) => deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }] }))
+    const texts = typeof content === "string" ? halves(content).map((text) => ({ content: text })) : [{ content }]
+    const called = Array.isArray(calls) ? calls : []
+    return [
+      { choices: [], prompt_filter_results: [] },
+      ...parts([{ role: "assistant", content: "", refusal: null }]),
+      ...parts(typeof refusal === "string" ? [{ refusal }] : called.length > 0 ? [] : texts),
+      ...called.flatMap((call) =>
+        parts(
+          halves(String(at(call, "function", "arguments"))).map((text) => ({ tool_calls: [{ index: 0, function: { arguments: text } }] })),
+        ),
+      ),
+      { choices: [{ index: 0, delta: {}, finish_reason: at(whole, "choices", "0", "finish_reason") }] },
+      ...(at(whole, "usage") === undefined ? [] : [{ choices: [], usage: at(whole, "usage") }]),
+    ]
+  }
+  if (api === "anthropic") {
+    const { content = [], usage, stop_reason: stop } = whole as Record<string, unknown>
+    return [
+      {
+        type: "message_start",
+        message: { ...(whole as object), content: [], stop_reason: null, usage: { ...(usage as object), output_tokens: 1 } },
+      },
+      { type: "ping" },
+      ...(content as ReadonlyArray<Record<string, unknown>>).flatMap((block, index) => [
+        { type: "content_block_start", index, content_block: { ...block, text: "", input: {} } },
+        ...halves(block["type"] === "tool_use" ? JSON.stringify(block["input"]) : String(block["text"] ?? block["thinking"])).map(
+          (text) => ({
+            type: "content_block_delta",
+            index,
+            delta:
+              block["type"] === "tool_use"
+                ? { type: "input_json_delta", partial_json: text }
+                : block["type"] === "text"
+                  ? { type: "text_delta", text }
+                  : { type: "thinking_delta", thinking: text },
+          }),
+        ),
+        { type: "content_block_stop", index },
+      ]),
+      { type: "message_delta", delta: { stop_reason: stop, stop_sequence: null }, usage: { output_tokens: at(usage, "output_tokens") } },
+      { type: "message_stop" },
+    ]
+  }
+  if (api === "ollama") {
+    const { message, ...counts } = whole as Record<string, unknown>
+    return [
+      { message: { role: "assistant", content: "", thinking: "Is it a ship?" }, done: false },
+      ...halves(String(at(message, "content"))).map((content) => ({ message: { role: "assistant", content }, done: false })),
+      { message: { role: "assistant", content: "" }, ...counts },
+    ]
+  }
+  return [
+    { type: "response.created", response: { status: "in_progress" } },
+    { type: "response.output_text.delta", delta: "{" },
+    { type: at(whole, "status") === "completed" ? "response.completed" : "response.incomplete", response: whole },
+  ]
 }
 
 const send = (response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void => {
@@ -138,7 +251,8 @@ const send = (response: ServerResponse, status: number, body: unknown, headers: 
 /** The problem for which the real servers would reject the request, if any. */
 const problemWith = (api: Api, dialect: ServerDialect, request: IncomingMessage, body: Record<string, unknown>) => {
   if (request.method !== "POST" || request.url !== paths[api]) return { status: 404, error: `no such path: ${request.url}` }
-  const authorized = request.headers.authorization === `Bearer ${key}` || request.headers["x-api-key"] === key
+  const { authorization, "x-api-key": ofAnthropic, "api-key": ofAzure } = request.headers
+  const authorized = api === "ollama" || authorization === `Bearer ${key}` || ofAnthropic === key || ofAzure === key
   if (!authorized)
     return {
       status: 401,
@@ -147,11 +261,24 @@ const problemWith = (api: Api, dialect: ServerDialect, request: IncomingMessage,
   if (api === "anthropic" && request.headers["anthropic-version"] !== "2026-10-21")
     return { status: 400, error: `anthropic-version: ${request.headers["anthropic-version"]} is not known` }
   if (typeof body["model"] !== "string") return { status: 400, error: "model: required" }
+  if (body["stream"] === true && dialect.streams === false)
+    return { status: 400, error: "Your organization must be verified to stream this model." }
   if (api === "chat") return chatProblem(dialect, body)
+  if (api === "ollama") return typeof at(body, "options", "num_ctx") === "number" ? undefined : { status: 400, error: "no context" }
+  if (api === "anthropic") {
+    const problem = anthropicProblem(dialect, body)
+    if (problem !== undefined || dialect.format !== "json_schema") return problem
+  }
   const limit = body[api === "anthropic" ? "max_tokens" : "max_output_tokens"]
   if (typeof limit !== "number") return { status: 400, error: "a limit of tokens is required here" }
   const wrong = schemaProblem(schemaIn(api, body))
   return wrong === undefined ? undefined : { status: 400, error: wrong }
+}
+
+const anthropicProblem = ({ format }: ServerDialect, body: Record<string, unknown>) => {
+  if (typeof at(body, "system", "0", "text") !== "string") return { status: 400, error: "system: a list of blocks is expected here" }
+  const given = at(body, "output_config", "format", "type") ?? (body["tools"] === undefined ? "none" : "tool")
+  return given === format ? undefined : { status: 400, error: `output_config.format: ${String(given)} is not supported by this model` }
 }
 
 const chatProblem = ({ limit, format }: ServerDialect, body: Record<string, unknown>) => {
@@ -190,13 +317,15 @@ const schemaProblem = (schema: unknown): string | undefined => {
 }
 
 const errorBody = (api: Api, status: number, message: string, code?: string): unknown =>
-  api === "anthropic"
-    ? {
-        type: "error",
-        error: { type: status === 529 ? "overloaded_error" : status === 429 ? "rate_limit_error" : "api_error", message },
-        request_id: "req_1",
-      }
-    : { error: { message, type: "error", param: null, code: code ?? null } }
+  api === "ollama"
+    ? { error: message }
+    : api === "anthropic"
+      ? {
+          type: "error",
+          error: { type: status === 529 ? "overloaded_error" : status === 429 ? "rate_limit_error" : "api_error", message },
+          request_id: "req_1",
+        }
+      : { error: { message, type: "error", param: null, code: code ?? null } }
 
 type Says = Extract<Turn, { readonly says: unknown } | { readonly refuses: string }>
 
@@ -211,6 +340,17 @@ const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: s
   const isRefusal = "refuses" in turn
   const stop = "stop" in turn ? turn.stop : undefined
   const as = "as" in turn ? turn.as : undefined
+  const cached = ("cached" in turn ? turn.cached : undefined) ?? 0
+  if (api === "ollama") {
+    return {
+      model: body["model"],
+      message: { role: "assistant", content: text },
+      done: true,
+      done_reason: stop ?? "stop",
+      prompt_eval_count: 100,
+      eval_count: 20,
+    }
+  }
   if (api === "anthropic") {
     return {
       id: "msg_1",
@@ -223,7 +363,13 @@ const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: s
       ],
       stop_reason: isRefusal ? "refusal" : (stop ?? "end_turn"),
       stop_sequence: null,
-      usage: { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, service_tier: "standard" },
+      usage: {
+        input_tokens: 100 - cached,
+        output_tokens: 20,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: cached,
+        service_tier: "standard",
+      },
     }
   }
   if (api === "chat") {
@@ -245,7 +391,7 @@ const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: s
           finish_reason: stop ?? "stop",
         },
       ],
-      usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 },
+      usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120, prompt_tokens_details: { cached_tokens: cached } },
     }
   }
   return {
@@ -265,7 +411,7 @@ const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: s
         content: [isRefusal ? { type: "refusal", refusal: text } : { type: "output_text", text, annotations: [] }],
       },
     ],
-    usage: { input_tokens: 100, output_tokens: 20, total_tokens: 120 },
+    usage: { input_tokens: 100, output_tokens: 20, total_tokens: 120, input_tokens_details: { cached_tokens: cached } },
   }
 }
 

@@ -49,6 +49,9 @@ const config = Schema.optionalKey(
     // No base URL: the server sends its API key only to addresses in its own configuration.
     extractor: BatchConfig.fields.extractor,
     budget: BatchConfig.fields.budget,
+    price: BatchConfig.fields.price,
+    effort: BatchConfig.fields.effort,
+    requestsPerMinute: BatchConfig.fields.requestsPerMinute,
   }),
 )
 

@@ -1,5 +1,15 @@
 /** Starts a batch from a manifest or a folder: through the server of the workspace, or in this process where no server runs. */
-import { BaseUrl, type BatchConfig, BatchId, BudgetText, ExtractorName } from "@detent/knowledge"
+import {
+  BaseUrl,
+  type BatchConfig,
+  BatchId,
+  BudgetText,
+  ExtractorName,
+  modelForms,
+  PriceText,
+  priceFrom,
+  ReasoningEffort,
+} from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -13,19 +23,34 @@ export interface ModelInput {
   readonly extractor?: string | undefined
   readonly "base-url"?: string | undefined
   readonly budget?: string | undefined
+  readonly price?: string | undefined
+  readonly effort?: string | undefined
+  readonly rpm?: number | undefined
 }
 
 export const selectionOf = (input: ModelInput) =>
   Effect.all({
     ...(input.extractor === undefined
       ? {}
-      : { extractor: checked("extractor", ExtractorName, input.extractor, "name built-in, openai:MODEL or anthropic:MODEL") }),
+      : { extractor: checked("extractor", ExtractorName, input.extractor, `name built-in, ${modelForms}`) }),
     ...(input["base-url"] === undefined
       ? {}
       : { baseUrl: checked("base-url", BaseUrl, input["base-url"], "give an address like http://localhost:11434/v1") }),
     ...(input.budget === undefined
       ? {}
       : { budget: checked("budget", BudgetText, input.budget, "give an amount with its unit, like 5usd or 200000tokens") }),
+    ...(input.price === undefined
+      ? {}
+      : {
+          price: Effect.map(
+            checked("price", PriceText, input.price, "give the prices of a million tokens, read and written, like 0.25/2"),
+            priceFrom,
+          ),
+        }),
+    ...(input.effort === undefined
+      ? {}
+      : { effort: checked("effort", ReasoningEffort, input.effort, `give one of ${ReasoningEffort.literals.join(", ")}`) }),
+    ...(input.rpm === undefined ? {} : { requestsPerMinute: Effect.succeed(input.rpm) }),
   })
 
 const checked = <A>(option: string, schema: Schema.Codec<A, unknown>, text: string, nextStep: string): Effect.Effect<A, WrongUsage> =>

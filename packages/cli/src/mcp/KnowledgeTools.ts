@@ -1,5 +1,5 @@
 /** The tools for knowledge, with their handlers. Imported only where knowledge is on. */
-import { DocumentId, isTerminal } from "@detent/knowledge"
+import { DocumentId, isTerminal, modelForms, ReasoningEffort } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
@@ -56,12 +56,15 @@ const batchParameters = {
   examples: optional(Schema.String, "path of sentences with their facts, to learn from"),
   extractor: optional(
     Schema.String,
-    "built-in, openai:MODEL or anthropic:MODEL. Default: that of the manifest, then that of the configuration, then built-in",
+    `built-in, ${modelForms}. Default: that of the manifest, then that of the configuration, then built-in`,
   ),
   budget: optional(
     Schema.String,
     "stop before models use more than this, such as 5usd or 200000tokens. Default: that of the configuration",
   ),
+  price: optional(Schema.String, "prices of a million tokens, read and written, such as 0.25/2. Default: that of the price table"),
+  rpm: optional(Schema.Int.check(Schema.isGreaterThan(0)), "most requests to the model in a minute. Default: that of the configuration"),
+  effort: optional(ReasoningEffort, "how much a reasoning model thinks before it answers. Default: the model's own"),
 }
 
 type BatchParameters = Schema.Struct<typeof batchParameters>["Type"]
@@ -280,4 +283,4 @@ const inputOf = ({ source, ontology, namespace, shapes, examples }: BatchParamet
 const withArguments = <A>(tool: Effect.Effect<A, ToolRefused>): Effect.Effect<A, ToolRefused> =>
   Effect.mapError(tool, ({ reason }) => new ToolRefused({ reason: reason.replaceAll(optionNames, "`$1`") }))
 
-const optionNames = /--(ontology|namespace|shapes|examples|extractor|budget)(?: (?:FILE|NAME)\b)?/g
+const optionNames = /--(ontology|namespace|shapes|examples|extractor|budget|price|effort)(?: (?:FILE|NAME)\b)?/g

@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import type * as Option from "effect/Option"
 import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { defaultPipelineConfig, Misfits, PipelineConfig, SkippedChunks } from "../runs/Run.ts"
@@ -50,11 +51,9 @@ export const BatchConfig = Schema.Struct({
 export type BatchConfig = typeof BatchConfig.Type
 
 /** The part of the configuration that selects the extractor. */
-export const selectionOf = ({ extractor, baseUrl, budget }: Partial<BatchConfig>): ExtractorSelection => ({
-  ...(extractor === undefined ? {} : { extractor }),
-  ...(baseUrl === undefined ? {} : { baseUrl }),
-  ...(budget === undefined ? {} : { budget }),
-})
+export const selectionOf = (config: Partial<BatchConfig>): ExtractorSelection => Struct.pick(config, selectionFields)
+
+const selectionFields = Struct.keys(ExtractorSelection.fields)
 
 export const defaultBatchConfig: BatchConfig = {
   failurePolicy: "continue",

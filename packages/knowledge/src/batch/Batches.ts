@@ -51,8 +51,8 @@ export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNot
 
 type Event = typeof E.Type
 
-/** The settings that a new attempt may change: a larger budget, another address of the same model. */
-export type SelectionChange = Pick<ExtractorSelection, "budget" | "baseUrl">
+/** The settings that a new attempt may change: all but the model, such as a larger budget or another address. */
+export type SelectionChange = Omit<ExtractorSelection, "extractor">
 
 /** `documents` limits the retry to these failed documents. Default: all. */
 export type RetryChange = SelectionChange & { readonly documents?: ReadonlyArray<DocumentId> }

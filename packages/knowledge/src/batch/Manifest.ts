@@ -58,7 +58,7 @@ export const ManifestFile = Schema.Struct({
   ontology: BlobReference,
   shapes: Schema.optionalKey(BlobReference),
   examples: Schema.optionalKey(BlobReference),
-  /** `built-in`, `openai:MODEL` or `anthropic:MODEL`. */
+  /** `built-in`, or a provider and a model: `openai:MODEL`. */
   extractor: Schema.optionalKey(ExtractorName),
   documents: Schema.NonEmptyArray(
     Schema.Struct({

@@ -32,8 +32,9 @@ import {
   type ModelExtractor,
   makeModelExtractor,
 } from "../extract/model/ModelExtractor.ts"
-import { providerNames } from "../extract/model/provider/ProviderName.ts"
-import { providerNamed } from "../extract/model/provider/Providers.ts"
+import type { Provider } from "../extract/model/provider/Provider.ts"
+import { modelForms } from "../extract/model/provider/ProviderName.ts"
+import { providers } from "../extract/model/provider/Providers.ts"
 import { budgetOf, type ExtractorName, type ExtractorSelection, type KnowledgeSettings } from "../KnowledgeSettings.ts"
 import type { OntologyError } from "../ontology/Ontology.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
@@ -182,7 +183,7 @@ const makeExtractors = (
             return isModel(chosen.extractor) ? yield* models.extractor(chosen, account ?? unkept) : yield* builtIn(examplesUri)
           }),
         }),
-      estimator: ({ extractor = "built-in" }) => estimatorOf(extractor, models),
+      estimator: ({ extractor = "built-in", ...selection }) => estimatorOf({ ...selection, extractor }, models),
       spent: (account) =>
         Effect.map(models.spent(account), (usage) => (usage === undefined ? undefined : { ...usage, currency: models.currency })),
     }
@@ -191,10 +192,13 @@ const makeExtractors = (
 /** The account of a run that belongs to no batch and has nothing stored. */
 const unkept: Account = { id: "", spent: Effect.succeed(noUsage) }
 
-const estimatorOf = (extractor: ExtractorName, { currency, price }: Pick<ModelExtractors, "currency" | "price">): Estimator => ({
-  extractor,
+const estimatorOf = (
+  selection: ExtractorSelection & { readonly extractor: ExtractorName },
+  { currency, price }: Pick<ModelExtractors, "currency" | "price">,
+): Estimator => ({
+  extractor: selection.extractor,
   currency,
-  estimate: (chunk, ontology) => (isModel(extractor) ? estimateChunk(chunk, ontology, price(extractor)) : noUsage),
+  estimate: (chunk, ontology) => (isModel(selection.extractor) ? estimateChunk(chunk, ontology, price(selection)) : noUsage),
 })
 
 /** Uses the program's own extractor for all batches. */
@@ -253,7 +257,7 @@ interface ModelExtractors {
   readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
   readonly extractor: (selection: ExtractorSelection, account: Account) => Effect.Effect<ModelExtractor, ExtractorRefused | RunStoreFailed>
   /** Undefined for an unknown price. */
-  readonly price: (extractor: ExtractorName) => ModelPrice | undefined
+  readonly price: (selection: ExtractorSelection) => ModelPrice | undefined
   readonly currency: string
   /** The usage charged to an account, as far as this process knows. Undefined when it called no model. */
   readonly spent: (account: string) => Effect.Effect<Usage | undefined>
@@ -282,7 +286,10 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
     const inEnvironment = <A>(config: Config.Config<A>): Effect.Effect<A | undefined> =>
       Effect.map(Effect.option(Effect.provideService(config, ConfigProvider.ConfigProvider, environment)), Option.getOrUndefined)
 
+    const known: ReadonlyMap<string, Provider> = new Map(Object.entries({ ...settings.providers, ...providers }))
     const clients = new Map<string, { readonly client: ModelClient; readonly gate: ModelGate }>()
+    /** One for each model of each address, whatever the effort. */
+    const gates = new Map<string, ModelGate>()
     const budgets = new Map<string, { readonly limits: string; readonly budget: Budget }>()
     let ownModel: ModelClient | undefined
 
@@ -296,7 +303,7 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
         const provider = providerOf(extractor)
         const isConfigured = configured === undefined || providerOf(configured) === provider
         if (settings.baseUrl !== undefined && isConfigured) return settings.baseUrl
-        const variable = provider === undefined ? undefined : providerNamed(provider)?.baseUrlName
+        const variable = provider === undefined ? undefined : known.get(provider)?.baseUrlName
         return variable === undefined ? undefined : yield* inEnvironment(Config.NonEmptyString(variable))
       })
 
@@ -304,19 +311,18 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
 
     const providerFor = (extractor: ExtractorName) => {
       const name = providerOf(extractor) ?? ""
-      const provider = providerNamed(name)
+      const provider = known.get(name)
       return provider === undefined
-        ? Effect.fail(refused(extractor, `there is no provider ${name}`, `name built-in, or a model of ${providerNames.join(", ")}`))
+        ? Effect.fail(refused(extractor, `there is no provider ${name}`, `name built-in, or a model of ${[...known.keys()].join(", ")}`))
         : Effect.succeed(provider)
     }
 
-    /** The API key. Optional with a base URL: a server of the user's own may need none. */
-    const keyOf = (extractor: ExtractorName, baseUrl: string | undefined) =>
+    /** The API key. A server of the user's own may need none. */
+    const keyOf = (extractor: ExtractorName, baseUrl: string | undefined, { keyName: name, needsKey }: Provider) =>
       Effect.gen(function* () {
-        const { keyName: name } = yield* providerFor(extractor)
         const apiKey = yield* inEnvironment(Config.schema(Schema.Redacted(Schema.NonEmptyString), name))
         if (apiKey !== undefined) return { apiKey }
-        if (baseUrl !== undefined) return {}
+        if (needsKey === "nowhere" || (needsKey === "at its own address" && baseUrl !== undefined)) return {}
         return yield* refused(extractor, "it needs a key", `set ${name}`)
       })
 
@@ -334,32 +340,33 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
 
     const newClient = (selection: ExtractorSelection & { readonly extractor: ExtractorName }) =>
       Effect.gen(function* () {
-        const { extractor } = selection
+        const { extractor, effort } = selection
         if (extractor === "language-model") return yield* languageModel
+        const provider = yield* providerFor(extractor)
         const baseUrl = yield* baseUrlOf(selection)
+        if (provider.needsBaseUrl === true && baseUrl === undefined)
+          return yield* refused(extractor, "it needs an address", `set ${provider.baseUrlName ?? "knowledge.baseUrl"}`)
         const options = {
-          ...(yield* keyOf(extractor, baseUrl)),
+          ...(yield* keyOf(extractor, baseUrl, provider)),
           model: modelOf(extractor),
           ...(baseUrl === undefined ? {} : { baseUrl }),
+          ...(effort === undefined ? {} : { effort }),
         }
-        return yield* (yield* providerFor(extractor)).make(options)
+        return yield* provider.make(options)
       })
 
     const clientOf = (selection: ExtractorSelection) =>
       Effect.gen(function* () {
-        const { extractor, baseUrl } = selection
-        if (!isModel(extractor))
-          return yield* refused(
-            extractor ?? "built-in",
-            "it is not a model",
-            `name ${providerNames.map((name) => `${name}:MODEL`).join(" or ")}`,
-          )
+        const { extractor, baseUrl, effort } = selection
+        if (!isModel(extractor)) return yield* refused(extractor ?? "built-in", "it is not a model", `name ${modelForms}`)
         const key = `${extractor} ${baseUrl ?? ""}`
-        const known = clients.get(key)
-        if (known !== undefined) return known
-        const made = { client: yield* newClient({ ...selection, extractor }), gate: yield* makeModelGate(limits) }
-        clients.set(key, made)
-        return made
+        const own = clients.get(`${key} ${effort ?? ""}`)
+        if (own !== undefined) return own
+        const client = yield* newClient({ ...selection, extractor })
+        const gate = gates.get(key) ?? (yield* makeModelGate(limits))
+        gates.set(key, gate)
+        clients.set(`${key} ${effort ?? ""}`, { client, gate })
+        return { client, gate }
       }).pipe(one.withPermit)
 
     const budgetFor = ({ budget }: ExtractorSelection, { id, spent }: Account) =>
@@ -376,22 +383,27 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
         return made
       }).pipe(one.withPermit)
 
-    const price = (extractor: ExtractorName) =>
-      extractor === "language-model"
-        ? ownModel === undefined
-          ? undefined
-          : priceOf(prices, ownModel.model)
-        : priceOf(prices, modelOf(extractor))
+    const price = ({ extractor, price: own }: ExtractorSelection) => {
+      if (extractor === undefined) return undefined
+      const model = extractor === "language-model" ? ownModel?.model : modelOf(extractor)
+      if (own !== undefined) return { ...own, model: model ?? "", asOf: "" }
+      return model === undefined ? undefined : priceOf(prices, model)
+    }
 
-    const checkBudget = ({ extractor, budget }: ExtractorSelection) =>
+    const checkBudget = (selection: ExtractorSelection) =>
       Effect.gen(function* () {
+        const { extractor, budget } = selection
         if (!isModel(extractor) || budget === undefined) return
         const { cost, currency } = budgetOf(budget)
         if (cost === undefined) return
         if (currency !== undefined && currency !== prices.currency)
           return yield* refused(extractor, `its prices are in ${prices.currency}, not in ${currency}`, "set the budget in that currency")
-        if (price(extractor) === undefined)
-          return yield* refused(extractor, "its price is not known", "add it to knowledge.prices, or set a budget of tokens")
+        if (price(selection) === undefined)
+          return yield* refused(
+            extractor,
+            "its price is not known",
+            "give its price, add it to knowledge.prices, or set a budget of tokens",
+          )
       })
 
     return {
@@ -402,6 +414,11 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
           const extractor = wanted.extractor ?? wanted.manifest ?? configured ?? "built-in"
           const { baseUrl } = wanted
           const budget = wanted.budget ?? settings.budget
+          const own = {
+            price: wanted.price ?? (wanted.extractor === undefined || extractor === configured ? settings.price : undefined),
+            effort: wanted.effort ?? settings.effort,
+            requestsPerMinute: wanted.requestsPerMinute ?? settings.requestsPerMinute,
+          }
           if (!isModel(extractor)) {
             if (baseUrl !== undefined) return yield* refused(extractor, "it has no address", "leave the base URL out, or name a model")
             return { extractor }
@@ -410,15 +427,21 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
             extractor,
             ...(baseUrl === undefined ? {} : { baseUrl }),
             ...(budget === undefined ? {} : { budget }),
+            ...(own.price === undefined ? {} : { price: own.price }),
+            ...(own.effort === undefined ? {} : { effort: own.effort }),
+            ...(own.requestsPerMinute === undefined ? {} : { requestsPerMinute: own.requestsPerMinute }),
           }
         }),
       check: (selection) => (isModel(selection.extractor) ? Effect.andThen(clientOf(selection), checkBudget(selection)) : Effect.void),
       extractor: (selection, account) =>
         Effect.gen(function* () {
           const { client, gate } = yield* clientOf(selection)
+          const own = price(selection)
+          const { requestsPerMinute: rate } = selection
           return yield* makeModelExtractor(client, {
-            prices,
+            prices: own === undefined ? prices : { ...prices, models: [{ ...own, model: client.model }, ...prices.models] },
             gate,
+            ...(rate === undefined ? {} : { requestsPerMinute: rate }),
             budget: yield* budgetFor(selection, account),
             ...(timeoutMillis === undefined ? {} : { timeout: timeoutMillis }),
             ...(attempts === undefined ? {} : { retry: { ...defaultRetryPolicy, attempts } }),

@@ -1,4 +1,4 @@
-import { Batches, type BatchId } from "@detent/knowledge"
+import { Batches, type BatchId, keyNames, modelForms, ReasoningEffort } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -26,7 +26,7 @@ export default command(
       "Folders and files may be in a bucket: gs://BUCKET/PREFIX or s3://BUCKET/PREFIX.\n" +
       "A second run extracts changed documents, skips unchanged ones, and removes documents that are missing now from the graph.\n" +
       "Stop it with Ctrl-C or kill it: finished work is stored, and `detent batch resume` continues from there.\n" +
-      "Models need a key in OPENAI_API_KEY or ANTHROPIC_API_KEY. It is sent to the provider only.",
+      `Models need the key of their provider in the environment: ${keyNames.join(", ")}. It is sent to the provider only.`,
     arguments: [{ name: "source", summary: "a folder, a bucket folder (gs://, s3://) or a manifest.json", complete: "file" }],
     options: [
       {
@@ -50,7 +50,7 @@ export default command(
         name: "extractor",
         kind: "text",
         value: "NAME",
-        summary: "built-in, openai:MODEL or anthropic:MODEL. Default: that of the manifest, then knowledge.extractor, then built-in",
+        summary: `built-in, ${modelForms}. Default: that of the manifest, then knowledge.extractor, then built-in`,
       },
       {
         name: "base-url",
@@ -59,6 +59,26 @@ export default command(
         summary: "a server with the provider's API. Default: OPENAI_BASE_URL for OpenAI, then the provider's own address",
       },
       { name: "budget", kind: "text", value: "AMOUNT", summary: "stop before models use more than this, such as 5usd or 200000tokens" },
+      {
+        name: "price",
+        kind: "text",
+        value: "READ/WRITTEN",
+        summary: "prices of a million tokens, such as 0.25/2. Default: knowledge.prices, then the built-in table",
+      },
+      {
+        name: "rpm",
+        kind: "integer",
+        value: "N",
+        minimum: 1,
+        summary: "most requests to the model in a minute. Default: knowledge.limits, then 50",
+      },
+      {
+        name: "effort",
+        kind: "text",
+        value: "EFFORT",
+        choices: ReasoningEffort.literals,
+        summary: "how much a reasoning model thinks before it answers. Default: the model's own",
+      },
       { name: "estimate", kind: "flag", summary: "only estimate chunks, tokens and cost; no model is called" },
       {
         name: "on-failure",
@@ -105,7 +125,7 @@ export default command(
       { line: "detent batch run corpus --json | tail -1", says: "progress as JSON lines; the last line is the final status" },
       { line: "detent batch run corpus --extractor openai:gpt-5-mini --estimate", says: "what a model would cost" },
       {
-        line: "detent batch run corpus --extractor openai:llama3 --base-url http://localhost:11434/v1",
+        line: "detent batch run corpus --extractor ollama:llama3.3",
         says: "a model on your own machine",
       },
     ],

@@ -123,7 +123,7 @@ export const languageName = (language: string): string => {
 /** The next step for documents in a language whose prose was not read. */
 export const unreadNextStep = (language: string, reason: UnreadProse): string => {
   const read = proseLanguages.map(languageName)
-  const model = "extract with a model: --extractor openai:MODEL or anthropic:MODEL"
+  const model = "extract with a model, such as --extractor openai:MODEL or ollama:MODEL"
   if (reason === "empty") return "a document has no text: give a scanned one a layer of text by OCR, or leave it out of the batch"
   if (reason === "labels")
     return `the ontology has no labels in ${languageName(language)}: add rdfs:label "..."@${language} to its properties, or ${model}`

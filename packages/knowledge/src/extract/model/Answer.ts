@@ -79,7 +79,7 @@ const listIn = (text: string, field: string): ReadonlyArray<unknown> | undefined
 }
 
 /** The ends of the reasoning that some models write into their answers. */
-const thoughtEnds = ["</think>", "</thinking>", "</reasoning>"]
+const thoughtEnds = ["</think>", "</thinking>", "</thought>", "</reasoning>"]
 
 /** How many objects of an answer are parsed: prose with many braces is no answer. */
 const mostObjects = 50

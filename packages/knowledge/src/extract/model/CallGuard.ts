@@ -4,6 +4,7 @@
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -26,7 +27,9 @@ export interface GuardOptions {
   readonly limits: RateLimits
   /** Shared by all callers of the same model. Default: a gate of its own, with `limits`. */
   readonly gate?: ModelGate
-  /** How long one attempt may take. */
+  /** In place of the gate's: its calls of all callers count, and this one's wait until they are fewer. */
+  readonly requestsPerMinute?: number
+  /** How long the model may be silent before it ends its answer. An answer that arrives in parts may take fifteen times as long. */
   readonly timeout?: Duration.Input
   readonly retry?: RetryPolicy
 }
@@ -55,8 +58,14 @@ export interface CallGuard {
   readonly breaker: CircuitBreaker
 }
 
-/** Generous for a long answer, and short enough for a connection that died unnoticed. */
+/** Generous for the thoughts before an answer, and short enough for a connection that died unnoticed. */
 const defaultTimeout = "2 minutes"
+
+/** How many times the timeout an answer may take that keeps arriving. */
+const longestAnswer = 15
+
+/** Called by clients for each part of an answer that arrives as a stream: the model is at work. */
+export const PartReceived = Context.Reference<Effect.Effect<void>>("@detent/knowledge/PartReceived", { defaultValue: () => Effect.void })
 
 export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =>
   Effect.gen(function* () {
@@ -65,25 +74,40 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
     const failed = (fields: Omit<ConstructorParameters<typeof ExtractionFailed>[0], "extractor">) =>
       new ExtractionFailed({ extractor: options.extractor, ...fields })
 
-    const timed = <A, R>(call: Effect.Effect<A, ExtractionFailed, R>) => {
-      const timeout = Duration.fromInputUnsafe(options.timeout ?? defaultTimeout)
-      return Effect.timeoutOrElse(call, {
-        duration: timeout,
-        orElse: () => Effect.fail(failed({ reason: "TimedOut", retryable: true, detail: `no answer within ${Duration.format(timeout)}` })),
+    const timeout = Duration.fromInputUnsafe(options.timeout ?? defaultTimeout)
+    const limit = Duration.toMillis(timeout)
+
+    const timed = <A, R>(call: Effect.Effect<A, ExtractionFailed, R>) =>
+      Effect.gen(function* () {
+        const started = yield* monotonicMillis
+        let last = started
+        const received = Effect.map(monotonicMillis, (now) => {
+          last = now
+        })
+        const silence = Effect.gen(function* () {
+          while (true) {
+            const now = yield* monotonicMillis
+            const left = Math.min(last + limit, started + limit * longestAnswer) - now
+            if (left <= 0) break
+            yield* Effect.sleep(Math.ceil(left))
+          }
+          const detail = last === started ? `no answer within ${Duration.format(timeout)}` : "the model began its answer and did not end it"
+          return yield* failed({ reason: "TimedOut", retryable: true, detail })
+        })
+        return yield* Effect.raceFirst(Effect.provideService(call, PartReceived, received), silence)
       })
-    }
 
     const attempt = <A, R>(most: Tokens, call: Effect.Effect<Answered<A>, ExtractionFailed, R>) =>
       Effect.gen(function* () {
         // Checked before the wait for a permit and, by `protect`, after it: the wait may be long.
         yield* breaker.check
-        return yield* limiter.withPermit(most.inputTokens + most.outputTokens, (permit) =>
+        const permitted = (permit: Permit) =>
           breaker.protect(timedCall(options.extractor, timed(call)), verdictOf).pipe(
             Effect.tap(({ tokens }) => countUsage(options.extractor, currency, usageOf(options.price, tokens))),
             Effect.tap(({ tokens }) => permit.settle(tokens.inputTokens + tokens.outputTokens)),
             Effect.tapError((error) => (error._tag === "CircuitOpen" ? permit.refund : pauseFor(limiter, error))),
-          ),
-        )
+          )
+        return yield* limiter.withPermit(most.inputTokens + most.outputTokens, permitted, options.requestsPerMinute)
       }).pipe(
         Effect.catchTags({
           CircuitOpen: ({ retryAfterMillis, message }) =>
@@ -103,7 +127,8 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
             total = addUsage(total, usage)
             return usage
           }
-          const paid = options.budget.spend(usageOf(options.price, most), attempt(most, call), used).pipe(
+          const reserved = usageOf(options.price, { ...most, cacheWriteTokens: most.inputTokens })
+          const paid = options.budget.spend(reserved, attempt(most, call), used).pipe(
             Effect.catchTag(["BudgetExhausted", "PriceUnknown"], (cause) =>
               Effect.fail(failed({ reason: "NotAllowed", retryable: false, stops: cause._tag, detail: cause.message, cause })),
             ),
@@ -187,8 +212,15 @@ export interface Permit {
 }
 
 export interface RateLimiter {
-  /** Waits until the limits allow the call, then makes it. `tokens` is its expected usage. */
-  readonly withPermit: <A, E, R>(tokens: number, call: (permit: Permit) => Effect.Effect<A, E, R>) => Effect.Effect<A, E | CallTooLarge, R>
+  /**
+   * Waits until the limits allow the call, then makes it. `tokens` is its expected usage. A call may have another limit of requests than
+   * the limiter: calls of all callers count for it.
+   */
+  readonly withPermit: <A, E, R>(
+    tokens: number,
+    call: (permit: Permit) => Effect.Effect<A, E, R>,
+    requestsPerMinute?: number,
+  ) => Effect.Effect<A, E | CallTooLarge, R>
   /** Starts no call for this long: the provider's `retry-after`. */
   readonly pause: (millis: number) => Effect.Effect<void>
 }
@@ -205,7 +237,6 @@ interface Start {
 
 export const makeRateLimiter = (limits: RateLimits): Effect.Effect<RateLimiter> =>
   Effect.gen(function* () {
-    const requests = limits.requestsPerMinute ?? Number.POSITIVE_INFINITY
     const allowance = limits.tokensPerMinute ?? Number.POSITIVE_INFINITY
     const running = yield* Semaphore.make(limits.concurrency ?? Number.MAX_SAFE_INTEGER)
     const turn = yield* Semaphore.make(1)
@@ -213,8 +244,8 @@ export const makeRateLimiter = (limits: RateLimits): Effect.Effect<RateLimiter> 
     let starts: Array<Start> = []
     let pausedUntil = Number.NEGATIVE_INFINITY
 
-    /** When the next call with this number of tokens may start. */
-    const earliest = (tokens: number, now: number): number => {
+    /** When the next call with this number of tokens may start, if at most `requests` may in a minute. */
+    const earliest = (tokens: number, requests: number, now: number): number => {
       starts = starts.filter(({ at }) => at > now - minute)
       const blocking = starts.length < requests ? undefined : starts[starts.length - requests]
       const afterRequests = blocking === undefined ? now : blocking.at + minute
@@ -232,12 +263,12 @@ export const makeRateLimiter = (limits: RateLimits): Effect.Effect<RateLimiter> 
       return free
     }
 
-    const take = (tokens: number): Effect.Effect<Start> =>
+    const take = (tokens: number, requests: number): Effect.Effect<Start> =>
       Effect.gen(function* () {
         while (true) {
           const now = yield* monotonicMillis
           const start = { at: now, tokens }
-          const at = earliest(tokens, now)
+          const at = earliest(tokens, requests, now)
           if (at <= now) {
             starts.push(start)
             return start
@@ -257,10 +288,10 @@ export const makeRateLimiter = (limits: RateLimits): Effect.Effect<RateLimiter> 
     })
 
     return {
-      withPermit: (tokens, call) =>
+      withPermit: (tokens, call, requests = limits.requestsPerMinute ?? Number.POSITIVE_INFINITY) =>
         tokens > allowance
           ? Effect.fail(new CallTooLarge({ tokens, tokensPerMinute: allowance }))
-          : running.withPermits(1)(Effect.flatMap(turn.withPermits(1)(take(tokens)), (start) => call(permitOf(start)))),
+          : running.withPermits(1)(Effect.flatMap(turn.withPermits(1)(take(tokens, requests)), (start) => call(permitOf(start)))),
       pause: (millis) =>
         Effect.map(monotonicMillis, (now) => {
           pausedUntil = Math.max(pausedUntil, now + millis)

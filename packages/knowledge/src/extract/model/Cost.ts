@@ -9,12 +9,18 @@ import type * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import { addUsage, noUsage, type Usage } from "../Extractor.ts"
 
+const Price = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+
 export const ModelPrice = Schema.Struct({
   /** The provider's name of the model, without a date at the end. */
   model: Schema.String,
   /** The prices of a million tokens. */
-  input: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
-  output: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
+  input: Price,
+  output: Price,
+  /** Of tokens that the provider reads from its cache. Default: `input`. */
+  cachedInput: Schema.optionalKey(Price),
+  /** Of tokens that the provider writes to its cache. Default: `input`. */
+  cacheWrite: Schema.optionalKey(Price),
   /** The month of the price: `2026-04`. */
   asOf: Schema.String,
 })
@@ -31,20 +37,20 @@ export const PriceTableJson = Schema.fromJsonString(PriceTable)
 export const defaultPrices: PriceTable = {
   currency: "USD",
   models: [
-    { model: "claude-opus-5-5", input: 4, output: 20, asOf: "2026-10" },
-    { model: "claude-opus-5", input: 5, output: 25, asOf: "2026-10" },
-    { model: "claude-sonnet-5-5", input: 2, output: 10, asOf: "2026-10" },
-    { model: "claude-sonnet-5", input: 2, output: 10, asOf: "2026-10" },
-    { model: "claude-sonnet-4-6", input: 3, output: 15, asOf: "2026-10" },
-    { model: "claude-haiku-4-5", input: 1, output: 5, asOf: "2026-10" },
+    { model: "claude-opus-5-5", input: 4, output: 20, cachedInput: 0.4, cacheWrite: 5, asOf: "2026-10" },
+    { model: "claude-opus-5", input: 5, output: 25, cachedInput: 0.5, cacheWrite: 6.25, asOf: "2026-10" },
+    { model: "claude-sonnet-5-5", input: 2, output: 10, cachedInput: 0.2, cacheWrite: 2.5, asOf: "2026-10" },
+    { model: "claude-sonnet-5", input: 2, output: 10, cachedInput: 0.2, cacheWrite: 2.5, asOf: "2026-10" },
+    { model: "claude-sonnet-4-6", input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75, asOf: "2026-10" },
+    { model: "claude-haiku-4-5", input: 1, output: 5, cachedInput: 0.1, cacheWrite: 1.25, asOf: "2026-10" },
     { model: "gpt-5.4", input: 2.5, output: 15, asOf: "2026-03" },
-    { model: "gpt-5.1", input: 1.25, output: 10, asOf: "2026-03" },
-    { model: "gpt-5", input: 1.25, output: 10, asOf: "2026-03" },
-    { model: "gpt-5-mini", input: 0.25, output: 2, asOf: "2026-03" },
-    { model: "gpt-4.1", input: 2, output: 8, asOf: "2026-03" },
-    { model: "gpt-4.1-mini", input: 0.4, output: 1.6, asOf: "2026-03" },
-    { model: "gpt-4o", input: 2.5, output: 10, asOf: "2026-03" },
-    { model: "gpt-4o-mini", input: 0.15, output: 0.6, asOf: "2026-03" },
+    { model: "gpt-5.1", input: 1.25, output: 10, cachedInput: 0.125, asOf: "2026-03" },
+    { model: "gpt-5", input: 1.25, output: 10, cachedInput: 0.125, asOf: "2026-03" },
+    { model: "gpt-5-mini", input: 0.25, output: 2, cachedInput: 0.025, asOf: "2026-03" },
+    { model: "gpt-4.1", input: 2, output: 8, cachedInput: 0.5, asOf: "2026-03" },
+    { model: "gpt-4.1-mini", input: 0.4, output: 1.6, cachedInput: 0.1, asOf: "2026-03" },
+    { model: "gpt-4o", input: 2.5, output: 10, cachedInput: 1.25, asOf: "2026-03" },
+    { model: "gpt-4o-mini", input: 0.15, output: 0.6, cachedInput: 0.075, asOf: "2026-03" },
   ],
 }
 
@@ -56,11 +62,20 @@ export const priceOf = (table: PriceTable, model: string): ModelPrice | undefine
 export interface Tokens {
   readonly inputTokens: number
   readonly outputTokens: number
+  /** Those of the input that the provider read from its cache. */
+  readonly cachedTokens?: number
+  /** Those of the input that the provider wrote to its cache. */
+  readonly cacheWriteTokens?: number
 }
 
 /** Undefined when the price is not known. */
-export const costOf = (price: ModelPrice | undefined, tokens: Tokens): number | undefined =>
-  price === undefined ? undefined : (tokens.inputTokens * price.input + tokens.outputTokens * price.output) / 1_000_000
+export const costOf = (price: ModelPrice | undefined, tokens: Tokens): number | undefined => {
+  if (price === undefined) return undefined
+  const { inputTokens, outputTokens, cachedTokens = 0, cacheWriteTokens = 0 } = tokens
+  const { input, output, cachedInput = input, cacheWrite = input } = price
+  const read = (inputTokens - cachedTokens - cacheWriteTokens) * input + cachedTokens * cachedInput + cacheWriteTokens * cacheWrite
+  return (read + outputTokens * output) / 1_000_000
+}
 
 /** The usage of one call. */
 export const usageOf = (price: ModelPrice | undefined, tokens: Tokens): Usage => ({

@@ -30,13 +30,16 @@ import { type Answered, type CallGuard, type ModelGate, makeCallGuard, type Rate
 import { type Budget, defaultPrices, estimateTokens, type ModelPrice, type PriceTable, priceOf, unlimited, usageOf } from "./Cost.ts"
 import { cutOff, declined, type ModelClient, type ModelRequest } from "./ModelClient.ts"
 import { classesFor, entityQuestion, factQuestion, propertiesFor, wordsOf } from "./Prompt.ts"
-import { type AnthropicClientOptions, makeAnthropicClient } from "./provider/Anthropic.ts"
+import { makeAnthropicClient } from "./provider/Anthropic.ts"
 import { makeOpenAiClient, type OpenAiClientOptions } from "./provider/OpenAi.ts"
+import type { ProviderOptions } from "./provider/Provider.ts"
 
 export interface ModelExtractorOptions {
   readonly limits?: RateLimits
   /** Shared by all extractors on the same model. Default: one of its own, with `limits`. */
   readonly gate?: ModelGate
+  /** In place of the gate's. */
+  readonly requestsPerMinute?: number
   readonly prices?: PriceTable
   /** Shared among all extractors of a batch. */
   readonly budget?: Budget
@@ -86,6 +89,7 @@ export const makeModelExtractor = (client: ModelClient, options: ModelExtractorO
       budget: options.budget ?? (yield* unlimited),
       limits: options.limits ?? defaultLimits,
       ...(options.gate === undefined ? {} : { gate: options.gate }),
+      ...(options.requestsPerMinute === undefined ? {} : { requestsPerMinute: options.requestsPerMinute }),
       ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
       ...(options.retry === undefined ? {} : { retry: options.retry }),
     })
@@ -179,10 +183,10 @@ const expected = (chunk: Chunk, question: Omit<ModelRequest, "maxOutputTokens">,
 const oneOfEach = (ontology: OntologyIndex): ReadonlyArray<Mention> =>
   [...ontology.classes.keys()].map((type) => ({ type, text: "", span: { start: 0, end: 0 }, confidence: 1 }))
 
-export const makeAnthropicExtractor = (options: AnthropicClientOptions & ModelExtractorOptions): Effect.Effect<ModelExtractor> =>
+export const makeAnthropicExtractor = (options: ProviderOptions & ModelExtractorOptions): Effect.Effect<ModelExtractor> =>
   Effect.flatMap(makeAnthropicClient(options), (client) => makeModelExtractor(client, options))
 
-export const anthropicLayer = (options: AnthropicClientOptions & ModelExtractorOptions): Layer.Layer<Extractor> =>
+export const anthropicLayer = (options: ProviderOptions & ModelExtractorOptions): Layer.Layer<Extractor> =>
   Layer.effect(Extractor, makeAnthropicExtractor(options))
 
 export const makeOpenAiExtractor = (options: OpenAiClientOptions & ModelExtractorOptions): Effect.Effect<ModelExtractor> =>

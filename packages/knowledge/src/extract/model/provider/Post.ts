@@ -1,5 +1,5 @@
 /**
- * One POST to a provider. A failure says whether another attempt can succeed, when, and whether other documents would fail the same way.
+ * One POST to a provider, answered as a whole or as a stream of events. A failure says whether another attempt can succeed, when, and whether other documents would fail the same way.
  * The key is only in a header: the request has no tracing span, redirects are refused, since the header would be sent to their target,
  * and the key is removed from every message.
  */
@@ -20,7 +20,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { ExtractionFailed } from "../../Extractor.ts"
-import type { Answered } from "../CallGuard.ts"
+import { type Answered, PartReceived } from "../CallGuard.ts"
 import { estimateTokens } from "../Cost.ts"
 import type { ModelRequest } from "../ModelClient.ts"
 
@@ -48,6 +48,8 @@ export interface Endpoint {
   readonly apiKey: Redacted.Redacted<string> | undefined
   /** The variable that holds the key, for the next step of a refusal. */
   readonly keyName: string
+  /** The whole answer of a stream's events. Undefined for a stream that ends too early. */
+  readonly joined: (events: ReadonlyArray<unknown>) => unknown
 }
 
 /** The maximum size of an answer in bytes. The longest answers of models are far below it. */
@@ -81,21 +83,30 @@ export const makePost = (endpoint: Endpoint): Effect.Effect<Post> =>
 
     const judge = (response: HttpClientResponse, text: string) =>
       Effect.gen(function* () {
-        const answer = parse(text)
-        if (response.status >= 200 && response.status < 300)
-          return answer === undefined ? yield* failed(notJson, `the answer is not JSON: ${JSON.stringify(text.slice(0, 200))}`) : answer
-        const problem = problemIn(answer, text)
-        const fault = faultOf(response.status, problem, endpoint.keyName)
+        const isAnswer = response.status >= 200 && response.status < 300
+        const events = isAnswer ? eventsOf(response.headers["content-type"] ?? "", text) : undefined
+        const answer = events === undefined ? parse(text) : undefined
+        // Some services find out that they cannot answer after they have begun to.
+        const refusal = events?.find(isRefusal) ?? (isRefusal(answer) ? answer : undefined)
+        if (isAnswer && refusal === undefined) {
+          const whole = events === undefined ? answer : endpoint.joined(events)
+          if (whole !== undefined) return whole
+          if (events !== undefined) return yield* failed(unavailable, "the stream ended before the answer did")
+          return yield* failed(notJson, `the answer is not JSON: ${JSON.stringify(text.slice(0, 200))}`)
+        }
+        const problem = problemIn(refusal ?? answer, text)
+        const status = isAnswer ? statusOf(problem) : response.status
+        const fault = faultOf(status, problem, endpoint.keyName)
         const wait = fault.retryable ? retryAfter(response.headers, yield* Clock.currentTimeMillis) : undefined
         const waiting = wait === undefined ? fault : wait > longestPause ? postponed(fault, wait) : { ...fault, retryAfterMillis: wait }
-        const failure = failed(waiting, `${response.status} ${problem.said}`)
+        const failure = failed(waiting, `${status} ${problem.said}`)
         return yield* fault.isOfForm === true ? new FormRefused({ failure }) : failure
       })
 
     return (body) =>
       Effect.gen(function* () {
         const request = HttpClientRequest.post(endpoint.url).pipe(
-          HttpClientRequest.setHeaders({ accept: "application/json", ...endpoint.headers }),
+          HttpClientRequest.setHeaders({ accept: "application/json, text/event-stream", ...endpoint.headers }),
           HttpClientRequest.bodyText(JSON.stringify(body), "application/json"),
         )
         const response = yield* Effect.mapError(HttpClient.execute(request), unreachable)
@@ -111,14 +122,39 @@ const textOf = (response: HttpClientResponse): Effect.Effect<string, HttpClientE
   Effect.gen(function* () {
     const pieces: Array<Uint8Array> = []
     let size = 0
+    const received = yield* PartReceived
     yield* Stream.runForEach(response.stream, (piece) => {
       size += piece.byteLength
       if (size > longestAnswer) return Effect.fail("TooLong" as const)
       pieces.push(piece)
-      return Effect.void
+      return received
     })
     return Buffer.concat(pieces).toString("utf8")
   })
+
+/**
+ * The events of a stream: server-sent events, or JSON on each line. Undefined for another content type. An event that is no
+ * JSON says nothing.
+ */
+const eventsOf = (contentType: string, text: string): ReadonlyArray<unknown> | undefined => {
+  const lines = () => text.split("\n").map((line) => line.trim())
+  if (contentType.startsWith("application/x-ndjson")) return lines().flatMap(parsed)
+  if (!contentType.startsWith("text/event-stream")) return undefined
+  return lines().flatMap((line) => (line.startsWith("data:") ? parsed(line.slice("data:".length)) : []))
+}
+
+/** The last event of Chat Completions, which is no JSON. */
+export const streamEnd = "[DONE]"
+
+const parsed = (text: string): ReadonlyArray<unknown> => {
+  const event = text.trim() === streamEnd ? streamEnd : parse(text)
+  return event === undefined ? [] : [event]
+}
+
+const isRefusal = (answer: unknown): boolean => {
+  const error = errorIn(answer)
+  return error !== undefined && error !== null
+}
 
 const parse = (text: string): unknown => {
   try {
@@ -147,24 +183,53 @@ interface Problem {
   readonly said: string
   /** The provider's codes, for faults that share a status. */
   readonly codes: string
+  /** The status that an error in an answer names. */
+  readonly status: number | undefined
+  /** Whether the provider's moderation stopped the text. */
+  readonly isModerated: boolean
 }
 
-/** Both providers answer with an `error` object, gateways with any body. */
+/** The `error` of an answer. Google sends a list with one object; Responses have the error `null` when there is none. */
+const errorIn = (answer: unknown): unknown => {
+  const whole: unknown = Array.isArray(answer) ? answer[0] : answer
+  return fieldOf(whole, "error") ?? fieldOf(fieldOf(whole, "response"), "error")
+}
+
+/** Providers answer with an `error` object or text, gateways with any body. */
 const problemIn = (answer: unknown, text: string): Problem => {
-  const error = fieldOf(answer, "error") ?? answer
-  const said = fieldOf(error, "message")
-  const codes = [fieldOf(error, "type"), fieldOf(error, "code"), fieldOf(fieldOf(error, "details"), "error_code")]
+  const error = errorIn(answer) ?? answer
+  const said = typeof error === "string" ? error : fieldOf(error, "message")
+  const code = fieldOf(error, "code")
+  const codes = [fieldOf(error, "type"), code, fieldOf(fieldOf(error, "details"), "error_code")]
   return {
     said: typeof said === "string" && said !== "" ? said : text.slice(0, 1000).replace(/\s+/gu, " ").slice(0, 200),
-    codes: codes.filter((code) => typeof code === "string").join(" "),
+    codes: codes.filter((one) => typeof one === "string").join(" "),
+    status: typeof code === "number" ? code : undefined,
+    isModerated: fieldOf(fieldOf(error, "metadata"), "reasons") !== undefined,
   }
 }
+
+/** The status of an error that came after the status of the answer. */
+const statusOf = ({ status, codes }: Problem): number => status ?? statuses.find(([code]) => codes.split(" ").includes(code))?.[1] ?? 502
+
+const statuses: ReadonlyArray<readonly [code: string, status: number]> = [
+  ["overloaded_error", 529],
+  ["rate_limit_error", 429],
+  ["rate_limit_exceeded", 429],
+  ["invalid_request_error", 400],
+  ["authentication_error", 401],
+  ["billing_error", 402],
+  ["permission_error", 403],
+  ["not_found_error", 404],
+  ["request_too_large", 413],
+]
 
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined
 
-const faultOf = (status: number, { said, codes }: Problem, keyName: string): Fault => {
+const faultOf = (status: number, { said, codes, isModerated }: Problem, keyName: string): Fault => {
   const text = `${said} ${codes}`
+  if (isModerated) return { reason: "Refused", retryable: false }
   if (/prompt is too long|context_length_exceeded|maximum context length/i.test(text)) return tooLong
   if (/insufficient_quota|credit_balance|spend_limit|billing_error/i.test(text)) return refused("check the account's credit")
   if (status >= 300 && status < 400) return refused("the address redirects: set the base URL to the target of the redirect")

@@ -1,14 +1,22 @@
 /** The registry of the providers of models. */
 
 import { anthropic } from "./Anthropic.ts"
+import { azure } from "./Azure.ts"
+import { gemini } from "./Gemini.ts"
+import { ollama } from "./Ollama.ts"
 import { openAi } from "./OpenAi.ts"
+import { openRouter } from "./OpenRouter.ts"
 import type { Provider } from "./Provider.ts"
-import { type ProviderName, providerNames } from "./ProviderName.ts"
+import type { ProviderName } from "./ProviderName.ts"
 
-const providers: Readonly<Record<ProviderName, Provider>> = { openai: openAi, anthropic }
-
-/** Undefined for a name without a provider. */
-export const providerNamed = (name: string): Provider | undefined => {
-  const known = providerNames.find((one) => one === name)
-  return known === undefined ? undefined : providers[known]
+export const providers: Readonly<Record<ProviderName, Provider>> = {
+  openai: openAi,
+  azure,
+  anthropic,
+  gemini,
+  ollama,
+  openrouter: openRouter,
 }
+
+/** The environment variables with the keys of all providers. */
+export const keyNames: ReadonlyArray<string> = Object.values(providers).map(({ keyName }) => keyName)
