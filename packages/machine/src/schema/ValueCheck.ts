@@ -49,10 +49,10 @@ const problemOfOthers = (fields: ReadonlyArray<[string, StandardSchemaV1<unknown
     const content = value[name as keyof typeof value] as unknown
     const misfits = misfitsOf(schema, content)
     if (misfits.length === 0) return []
-    if (content === undefined) return [issueText([name], "Missing key")]
+    if (content === undefined) return [issueText([name], { _tag: "Missing" })]
     // The message of a library may quote the value.
-    if (isSensitive(schema)) return [issueText([name], "Expected a valid value")]
-    return misfits.map(({ path, message }) => issueText([name, ...path], message))
+    if (isSensitive(schema)) return [issueText([name], { _tag: "Misfit", message: "Expected a valid value" })]
+    return misfits.map(({ path, message }) => issueText([name, ...path], { _tag: "Custom", message }))
   })
   return problems.length === 0 ? undefined : problems.join("; ")
 }

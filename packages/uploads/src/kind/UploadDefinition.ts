@@ -11,15 +11,12 @@
  * })
  * ```
  */
-import { unknownKeyText } from "@detent/entity"
 import type { TypeOf } from "@detent/machine"
-import { asSchema, checkSchema, schemaProblem } from "@detent/machine/internal"
+import { asSchema, checkSchema, issuesOf, issueText, type SchemaFailure, schemaProblem } from "@detent/machine/internal"
 import { checkMapping, type Mapping, nestedValues } from "@detent/tables"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as SchemaAST from "effect/SchemaAST"
-import * as SchemaIssue from "effect/SchemaIssue"
 import type { StandardSchemaV1 } from "effect/StandardSchema"
 import type { Notice } from "../batch/BatchWork.ts"
 import { tokensOf } from "../item/FieldToken.ts"
@@ -245,23 +242,10 @@ const unknownKeys = (json: Schema.Codec<object, unknown>): ItemKind["unknownKeys
   return (value) => {
     const decoded = decode(value)
     if (Result.isSuccess(decoded)) return undefined
-    const unknown = keyIssues(decoded.failure.issue).issues.flatMap(({ path = [], message }) =>
-      message.startsWith(keyMark) ? [unknownKeyText(path.map(nameOf).join("."), message.slice(keyMark.length).split(", "))] : [],
-    )
+    const unknown = issuesOf(decoded.failure).flatMap(({ path, problem }) => (problem._tag === "Unknown" ? [issueText(path, problem)] : []))
     return unknown.length === 0 ? undefined : unknown.join("; ")
   }
 }
-
-const keyMark = "unknown key; use one of "
-
-const keyIssues = SchemaIssue.makeFormatterStandardSchemaV1({
-  leafHook: (issue) => {
-    if (issue._tag !== "UnexpectedKey") return issue._tag
-    return `${keyMark}${SchemaAST.isObjects(issue.ast) ? issue.ast.propertySignatures.map(({ name }) => String(name)).join(", ") : ""}`
-  },
-})
-
-const nameOf = (part: PropertyKey | { readonly key: PropertyKey }): string => String(typeof part === "object" ? part.key : part)
 
 /** `idField` is the field of the id, if it is one: its problems have reasons of their own. */
 const reader = (
@@ -277,7 +261,7 @@ const reader = (
     const decoded = decode(value)
     if (Result.isFailure(decoded)) {
       const given = idField === undefined ? undefined : (value as Readonly<Record<string, unknown>>)[idField]
-      return bad(reasonOf(decoded.failure.issue, idField), schemaProblem(schema, decoded.failure), shownId(given))
+      return bad(reasonOf(decoded.failure, idField), schemaProblem(schema, decoded.failure), shownId(given))
     }
     const item = decoded.success
     const found = idProblem(id(item))
@@ -316,18 +300,12 @@ export const shownId = (id: unknown): string | undefined =>
   idProblem(id) === undefined && typeof id !== "boolean" ? String(id) : undefined
 
 /** The reason of the first issue of an item. */
-const reasonOf = (issue: SchemaIssue.Issue, idField: string | undefined): ProblemReason => {
-  const [first] = tagged(issue).issues
-  const [field] = first?.path ?? []
-  const isMissing = first?.message === missingKey
-  if (idField !== undefined && field !== undefined && nameOf(field) === idField) return isMissing ? "missing_id" : "invalid_id"
+const reasonOf = (failure: SchemaFailure, idField: string | undefined): ProblemReason => {
+  const [first] = issuesOf(failure)
+  const isMissing = first?.problem._tag === "Missing"
+  if (idField !== undefined && first?.path[0] === idField) return isMissing ? "missing_id" : "invalid_id"
   return isMissing ? "missing_field" : "invalid_field"
 }
-
-const missingKey: SchemaIssue.Issue["_tag"] = "MissingKey"
-
-/** The issues of a value, each with its tag in place of its message. */
-const tagged = SchemaIssue.makeFormatterStandardSchemaV1({ leafHook: (issue) => issue._tag })
 
 /** PostgreSQL cannot store U+0000, and UTF-8 cannot encode half a surrogate pair. */
 const isStorable = (value: string): boolean => !value.includes("\u0000") && value.isWellFormed()
