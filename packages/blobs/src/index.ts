@@ -1,7 +1,9 @@
 /** Blobs by address, in memory, in a folder, in Google Cloud Storage or in a store that speaks the protocol of S3. */
 
-export { type AwsKeys, CredentialsRefused, type GoogleCredentials } from "./cloud/Credentials.ts"
+export type { AwsKeys } from "./cloud/AwsCredentials.ts"
+export { CredentialsRefused } from "./cloud/CredentialSource.ts"
 export * as GcsStorage from "./cloud/GcsStorage.ts"
+export type { GoogleCredentials } from "./cloud/GoogleCredentials.ts"
 export type { RetryOptions } from "./cloud/ObjectHttp.ts"
 export type { BucketScope } from "./cloud/ObjectStorage.ts"
 export * as S3Storage from "./cloud/S3Storage.ts"

@@ -13,7 +13,8 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Generation, Storage, type StorageError, StorageFailed, type StorageService, type StorageUri } from "../storage/Storage.ts"
-import { anonymous, clientInContext, type GoogleCredentials, googleCredentials, storageScope } from "./Credentials.ts"
+import { clientInContext } from "./CredentialSource.ts"
+import { anonymous, type GoogleCredentials, googleCredentials, storageScope } from "./GoogleCredentials.ts"
 import {
   type Answer,
   joined,

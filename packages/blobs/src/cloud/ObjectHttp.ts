@@ -28,7 +28,7 @@ import {
   StorageFull,
   StorageUri,
 } from "../storage/Storage.ts"
-import type { CredentialsRefused } from "./Credentials.ts"
+import type { CredentialsRefused } from "./CredentialSource.ts"
 
 /** The address and operation of the request, for errors. */
 export interface Target {

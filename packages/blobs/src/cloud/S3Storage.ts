@@ -14,7 +14,9 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Parser } from "htmlparser2"
 import { Generation, Storage, type StorageError, type StorageFailed, type StorageService, type StorageUri } from "../storage/Storage.ts"
-import { type AwsKeys, awsSettings, clientInContext, encoded, signerFor } from "./Credentials.ts"
+import { type AwsKeys, awsSettings } from "./AwsCredentials.ts"
+import { encoded, signerFor } from "./AwsSignature.ts"
+import { clientInContext } from "./CredentialSource.ts"
 import {
   type Answer,
   listedPage,

@@ -5,8 +5,8 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { anonymous } from "../../src/cloud/Credentials.ts"
 import * as GcsStorage from "../../src/cloud/GcsStorage.ts"
+import { anonymous } from "../../src/cloud/GoogleCredentials.ts"
 import * as S3Storage from "../../src/cloud/S3Storage.ts"
 import {
   blobIn,
