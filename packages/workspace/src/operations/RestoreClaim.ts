@@ -25,16 +25,19 @@ const patience = Duration.seconds(30)
 export const restoringProcess = (): string => processName("restore")
 
 /** Writes the note, and renews it until the scope ends. */
-export const claim = (folder: string, note: Omit<RestoreNote, "pid" | "process">, write: (file: string, text: string) => Promise<void>) =>
-  Effect.gen(function* () {
-    const file = join(folder, restoreNote)
-    const claimed: RestoreNote = { ...note, pid: process.pid, process: restoringProcess() }
-    yield* attempt(async () => {
-      await mkdir(folder, { recursive: true, mode: privateFolder })
-      await write(file, JSON.stringify(claimed))
-    })
-    yield* Effect.forkScoped(Effect.repeat(renewed(file), Schedule.spaced(renewal)))
+export const claim = Effect.fn("RestoreClaim.claim")(function* (
+  folder: string,
+  note: Omit<RestoreNote, "pid" | "process">,
+  write: (file: string, text: string) => Promise<void>,
+) {
+  const file = join(folder, restoreNote)
+  const claimed: RestoreNote = { ...note, pid: process.pid, process: restoringProcess() }
+  yield* attempt(async () => {
+    await mkdir(folder, { recursive: true, mode: privateFolder })
+    await write(file, JSON.stringify(claimed))
   })
+  yield* Effect.forkScoped(Effect.repeat(renewed(file), Schedule.spaced(renewal)))
+})
 
 const renewed = (file: string) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => attempt(() => utimes(file, now / 1000, now / 1000))).pipe(

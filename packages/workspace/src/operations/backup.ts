@@ -81,24 +81,23 @@ export const backup = ({ database, data, to, onProgress }: BackupRequest) =>
     }),
   )
 
-const backedUp = (source: Database, data: string, folder: string, onProgress: BackupRequest["onProgress"]) =>
-  Effect.gen(function* () {
-    yield* trying("the folder of the backup", () => mkdir(folder, { recursive: true, mode: privateFolder }))
-    const file = join(folder, "detent.db")
-    yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
-    if (source._tag === "Sqlite") yield* trying("the database", () => onlineBackup(source.file, file))
-    else yield* snapshotOf(source, folder, onProgress)
-    const files = isBucketLocation(data) ? undefined : yield* listedFiles(data, folder, onProgress)
-    const manifest: BackupManifest = {
-      version: 1,
-      createdAt: DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
-      database: source._tag,
-      ...(yield* trying("the database", () => digestOf(file))),
-      ...(files === undefined ? { bucket: data } : { files }),
-    }
-    yield* trying("backup.json", () => writeDurably(join(folder, "backup.json"), `${Schema.encodeSync(ManifestJson)(manifest)}\n`))
-    return manifest
-  })
+const backedUp = Effect.fnUntraced(function* (source: Database, data: string, folder: string, onProgress: BackupRequest["onProgress"]) {
+  yield* trying("the folder of the backup", () => mkdir(folder, { recursive: true, mode: privateFolder }))
+  const file = join(folder, "detent.db")
+  yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
+  if (source._tag === "Sqlite") yield* trying("the database", () => onlineBackup(source.file, file))
+  else yield* snapshotOf(source, folder, onProgress)
+  const files = isBucketLocation(data) ? undefined : yield* listedFiles(data, folder, onProgress)
+  const manifest: BackupManifest = {
+    version: 1,
+    createdAt: DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
+    database: source._tag,
+    ...(yield* trying("the database", () => digestOf(file))),
+    ...(files === undefined ? { bucket: data } : { files }),
+  }
+  yield* trying("backup.json", () => writeDurably(join(folder, "backup.json"), `${Schema.encodeSync(ManifestJson)(manifest)}\n`))
+  return manifest
+})
 
 export interface RestoreRequest {
   /** The folder of a backup. */
@@ -117,102 +116,98 @@ export interface RestoreRequest {
  * removes everything it wrote. A restore whose process is killed leaves a note in the data folder: running the same restore again
  * resumes it.
  */
-export const restore = ({ from, database, data, uploads = [], onProgress }: RestoreRequest) =>
-  Effect.gen(function* () {
-    yield* isFolder(from)
-    const folder = resolve(from)
-    const manifest = yield* readManifest(folder)
-    const target = yield* databaseIn(database, data)
-    yield* refuseTarget(manifest, target, data)
-    const file = join(folder, "detent.db")
-    const found = yield* trying("the database of the backup", () => digestOf(file))
-    if (found.sha256 !== manifest.sha256)
-      return yield* new CopyRefused({
-        problem: `${file} is damaged: its SHA-256 is ${found.sha256}, and backup.json says ${manifest.sha256}`,
-        nextStep: "restore another backup",
-      })
-    if (manifest.files?.sha256 !== undefined) yield* checkFiles(folder, manifest.files.sha256)
-    const isPlaced = target._tag === "Sqlite" && manifest.database === "Sqlite"
-    const restored = Effect.gen(function* () {
-      const place = isPlaced
-        ? trying("the database", () => placeDatabase(file, target.file))
-        : (yield* rowsInto(file, folder, target, uploads, manifest, noteIn(data) !== undefined, onProgress)).place
-      if (!isBucketLocation(data)) {
-        const written = target._tag === "Sqlite" ? { file: resolve(target.file) } : {}
-        yield* claim(data, { from: folder, createdAt: manifest.createdAt, sha256: manifest.sha256, ...written }, writeDurably)
-      }
-      const files = manifest.files === undefined ? undefined : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
-      yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
-      yield* place
-      if (!isBucketLocation(data)) yield* trying(restoreNote, () => rm(join(data, restoreNote), { force: true }))
-      return { ...manifest, files }
+export const restore = Effect.fn("backup.restore")(function* ({ from, database, data, uploads = [], onProgress }: RestoreRequest) {
+  yield* isFolder(from)
+  const folder = resolve(from)
+  const manifest = yield* readManifest(folder)
+  const target = yield* databaseIn(database, data)
+  yield* refuseTarget(manifest, target, data)
+  const file = join(folder, "detent.db")
+  const found = yield* trying("the database of the backup", () => digestOf(file))
+  if (found.sha256 !== manifest.sha256)
+    return yield* new CopyRefused({
+      problem: `${file} is damaged: its SHA-256 is ${found.sha256}, and backup.json says ${manifest.sha256}`,
+      nextStep: "restore another backup",
     })
-    const report = yield* Effect.onError(Effect.scoped(restored), () =>
-      releasing("the database of the failed restore", () => removeTarget(target, data)),
-    )
-    if (isBucketLocation(data)) {
-      const { warnOfLaterGraphs } = yield* Effect.promise(() => import("./LaterGraphs.ts"))
-      yield* warnOfLaterGraphs(data, manifest.createdAt)
+  if (manifest.files?.sha256 !== undefined) yield* checkFiles(folder, manifest.files.sha256)
+  const isPlaced = target._tag === "Sqlite" && manifest.database === "Sqlite"
+  const restored = Effect.gen(function* () {
+    const place = isPlaced
+      ? trying("the database", () => placeDatabase(file, target.file))
+      : (yield* rowsInto(file, folder, target, uploads, manifest, noteIn(data) !== undefined, onProgress)).place
+    if (!isBucketLocation(data)) {
+      const written = target._tag === "Sqlite" ? { file: resolve(target.file) } : {}
+      yield* claim(data, { from: folder, createdAt: manifest.createdAt, sha256: manifest.sha256, ...written }, writeDurably)
     }
-    return report
+    const files = manifest.files === undefined ? undefined : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
+    yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
+    yield* place
+    if (!isBucketLocation(data)) yield* trying(restoreNote, () => rm(join(data, restoreNote), { force: true }))
+    return { ...manifest, files }
   })
+  const report = yield* Effect.onError(Effect.scoped(restored), () =>
+    releasing("the database of the failed restore", () => removeTarget(target, data)),
+  )
+  if (isBucketLocation(data)) {
+    const { warnOfLaterGraphs } = yield* Effect.promise(() => import("./LaterGraphs.ts"))
+    yield* warnOfLaterGraphs(data, manifest.createdAt)
+  }
+  return report
+})
 
 /** Refuses a bucket without a database: used as a path, the address of the bucket would become a folder. */
-const databaseIn = (database: string | undefined, data: string) =>
-  Effect.gen(function* () {
-    if (isBucketLocation(data)) {
-      const { locate } = yield* Effect.promise(() => import("@detent/blobs/StorageLocation"))
-      yield* Effect.fromResult(locate(data))
-      if (database === undefined || database === "")
-        return yield* new CopyRefused({ problem: `${data} is a bucket, which holds no database`, nextStep: "give --database postgres://…" })
-    }
-    return yield* Effect.fromResult(databaseOf(database, data))
-  })
+const databaseIn = Effect.fnUntraced(function* (database: string | undefined, data: string) {
+  if (isBucketLocation(data)) {
+    const { locate } = yield* Effect.promise(() => import("@detent/blobs/StorageLocation"))
+    yield* Effect.fromResult(locate(data))
+    if (database === undefined || database === "")
+      return yield* new CopyRefused({ problem: `${data} is a bucket, which holds no database`, nextStep: "give --database postgres://…" })
+  }
+  return yield* Effect.fromResult(databaseOf(database, data))
+})
 
 /** Refuses a target that is not empty, and warns where the files of the backup are elsewhere. */
-const refuseTarget = (manifest: BackupManifest, target: Database, data: string) =>
-  Effect.gen(function* () {
-    if (isBucketLocation(data)) {
-      if (manifest.bucket === undefined)
-        return yield* new CopyRefused({
-          problem: `the files are in the backup, and a restore writes no objects to ${data}`,
-          nextStep: "restore into a new folder with --data",
-        })
-      if (dataOf(manifest.bucket) !== dataOf(data))
-        yield* Effect.logWarning(
-          `the objects of this backup are in ${manifest.bucket}, and a restore copies none: copy those of its time to ${data} before you ` +
-            `work there, or work with --data ${manifest.bucket}`,
-        )
-    } else {
-      const folder = resolve(data)
-      if (existsSync(folder) && !statSync(folder).isDirectory())
-        return yield* new CopyRefused({ problem: `${folder} is not a folder`, nextStep: "restore into a new folder with --data" })
-      if (existsSync(folder) && readdirSync(folder).length > 0) yield* resumable(manifest, folder)
-      if (manifest.bucket !== undefined)
-        yield* Effect.logWarning(`the files of this backup are in ${manifest.bucket}: work with --data ${manifest.bucket}`)
-    }
-    if (target._tag === "Sqlite" && existsSync(target.file) && !isUnderRestore(data, target.file))
-      return yield* new CopyRefused({ problem: `${target.file} exists`, nextStep: "name another database with --database, or remove it" })
-  })
+const refuseTarget = Effect.fnUntraced(function* (manifest: BackupManifest, target: Database, data: string) {
+  if (isBucketLocation(data)) {
+    if (manifest.bucket === undefined)
+      return yield* new CopyRefused({
+        problem: `the files are in the backup, and a restore writes no objects to ${data}`,
+        nextStep: "restore into a new folder with --data",
+      })
+    if (dataOf(manifest.bucket) !== dataOf(data))
+      yield* Effect.logWarning(
+        `the objects of this backup are in ${manifest.bucket}, and a restore copies none: copy those of its time to ${data} before you ` +
+          `work there, or work with --data ${manifest.bucket}`,
+      )
+  } else {
+    const folder = resolve(data)
+    if (existsSync(folder) && !statSync(folder).isDirectory())
+      return yield* new CopyRefused({ problem: `${folder} is not a folder`, nextStep: "restore into a new folder with --data" })
+    if (existsSync(folder) && readdirSync(folder).length > 0) yield* resumable(manifest, folder)
+    if (manifest.bucket !== undefined)
+      yield* Effect.logWarning(`the files of this backup are in ${manifest.bucket}: work with --data ${manifest.bucket}`)
+  }
+  if (target._tag === "Sqlite" && existsSync(target.file) && !isUnderRestore(data, target.file))
+    return yield* new CopyRefused({ problem: `${target.file} exists`, nextStep: "name another database with --database, or remove it" })
+})
 
 /** Refuses a folder that is not empty, unless a killed restore of the same backup left its content. */
-const resumable = ({ createdAt, sha256 }: BackupManifest, folder: string) =>
-  Effect.gen(function* () {
-    const note = noteIn(folder)
-    if (note === undefined)
-      return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "restore into a new folder with --data" })
-    if (yield* isHeld(folder, note))
-      return yield* new CopyRefused({
-        problem: `process ${note.pid} restores into ${folder}`,
-        nextStep: "wait for it, or restore into a new folder with --data",
-      })
-    if (note.sha256 !== sha256 || note.createdAt !== createdAt)
-      return yield* new CopyRefused({
-        problem: `${folder} has a part of another backup, of ${note.createdAt}, whose restore was interrupted`,
-        nextStep: `restore that one again with --from ${note.from}, or remove the folder`,
-      })
-    yield* Effect.logWarning(`an earlier restore of the backup of ${createdAt} into ${folder} was interrupted; resuming it`)
-  })
+const resumable = Effect.fnUntraced(function* ({ createdAt, sha256 }: BackupManifest, folder: string) {
+  const note = noteIn(folder)
+  if (note === undefined)
+    return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "restore into a new folder with --data" })
+  if (yield* isHeld(folder, note))
+    return yield* new CopyRefused({
+      problem: `process ${note.pid} restores into ${folder}`,
+      nextStep: "wait for it, or restore into a new folder with --data",
+    })
+  if (note.sha256 !== sha256 || note.createdAt !== createdAt)
+    return yield* new CopyRefused({
+      problem: `${folder} has a part of another backup, of ${note.createdAt}, whose restore was interrupted`,
+      nextStep: `restore that one again with --from ${note.from}, or remove the folder`,
+    })
+  yield* Effect.logWarning(`an earlier restore of the backup of ${createdAt} into ${folder} was interrupted; resuming it`)
+})
 
 /**
  * Empties the data folder and removes the SQLite file: both were empty before. Rows in PostgreSQL stay: their copy is marked as
@@ -253,18 +248,17 @@ const onlineBackup = async (from: string, to: string): Promise<void> => {
   await synced(to)
 }
 
-const snapshotOf = (source: Database, folder: string, onProgress: BackupRequest["onProgress"]) =>
-  Effect.gen(function* () {
-    const target: Database = { _tag: "Sqlite", file: join(folder, "detent.db") }
-    // The database is closed before its file is hashed.
-    yield* Effect.scoped(
-      Effect.gen(function* () {
-        const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads: undefined })
-        yield* inSnapshot(both.source, both.copyRows({ name: nameOf(source), force: true, onProgress }))
-      }),
-    )
-    yield* trying("the database", () => checkpointed(target.file))
-  })
+const snapshotOf = Effect.fnUntraced(function* (source: Database, folder: string, onProgress: BackupRequest["onProgress"]) {
+  const target: Database = { _tag: "Sqlite", file: join(folder, "detent.db") }
+  // The database is closed before its file is hashed.
+  yield* Effect.scoped(
+    Effect.gen(function* () {
+      const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads: undefined })
+      yield* inSnapshot(both.source, both.copyRows({ name: nameOf(source), force: true, onProgress }))
+    }),
+  )
+  yield* trying("the database", () => checkpointed(target.file))
+})
 
 /** All reads of the effect see the database at one moment, and writers continue. */
 const inSnapshot = <A, E>(sql: SqlClient, effect: Effect.Effect<A, E>) =>
@@ -281,7 +275,7 @@ const checkpointed = async (file: string): Promise<void> => {
 }
 
 /** Checks the target, and returns the effect that copies the rows. Reads a copy of the file, since opening a database writes to it. */
-const rowsInto = (
+const rowsInto = Effect.fnUntraced(function* (
   file: string,
   folder: string,
   target: Database,
@@ -289,29 +283,28 @@ const rowsInto = (
   { createdAt }: BackupManifest,
   isResumed: boolean,
   onProgress: RestoreRequest["onProgress"],
-) =>
-  Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    yield* trying("the remains of a killed restore", () => removeLeftCopies(folder, now))
-    const working = join(folder, `restoring-${restoringProcess()}.db`)
-    yield* Effect.acquireRelease(
-      trying("the database", () => copyFile(file, working)),
-      () => releasing(working, () => removeDatabase(working)),
-    )
-    const source: Database = { _tag: "Sqlite", file: working }
-    const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads })
-    const name = `the backup of ${createdAt}`
-    const before = yield* storedCopy(both.target)
-    // An earlier restore was killed after it had copied the last row.
-    const isCopied = isResumed && before?.completedAt !== undefined && before.source === name
-    if (!isCopied) yield* both.refuseFilled(name)
-    const place = Effect.gen(function* () {
-      if (!isCopied) yield* both.copyRows({ name, force: true, onProgress })
-      const dialect = both.target.onDialectOrElse({ pg: () => "pg" as const, orElse: () => "sqlite" as const })
-      for (const statement of endClaims(dialect)) yield* both.target.unsafe(statement)
-    })
-    return { place }
+) {
+  const now = yield* Clock.currentTimeMillis
+  yield* trying("the remains of a killed restore", () => removeLeftCopies(folder, now))
+  const working = join(folder, `restoring-${restoringProcess()}.db`)
+  yield* Effect.acquireRelease(
+    trying("the database", () => copyFile(file, working)),
+    () => releasing(working, () => removeDatabase(working)),
+  )
+  const source: Database = { _tag: "Sqlite", file: working }
+  const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads })
+  const name = `the backup of ${createdAt}`
+  const before = yield* storedCopy(both.target)
+  // An earlier restore was killed after it had copied the last row.
+  const isCopied = isResumed && before?.completedAt !== undefined && before.source === name
+  if (!isCopied) yield* both.refuseFilled(name)
+  const place = Effect.gen(function* () {
+    if (!isCopied) yield* both.copyRows({ name, force: true, onProgress })
+    const dialect = both.target.onDialectOrElse({ pg: () => "pg" as const, orElse: () => "sqlite" as const })
+    for (const statement of endClaims(dialect)) yield* both.target.unsafe(statement)
   })
+  return { place }
+})
 
 /** Removes working copies of restores whose process was killed. For a process on another host, the age of the copy decides. */
 const removeLeftCopies = async (folder: string, now: number): Promise<void> => {

@@ -102,15 +102,14 @@ export const BulkSend = Machine.make({
 type Job = typeof S.Sending.Type
 
 /** The next page of the machine's instances after an id, reduced to those that meet the conditions. */
-const matching = (filter: BulkConditions, after: string | undefined) =>
-  Effect.gen(function* () {
-    const fits = yield* condition(filter)
-    const { machine, search } = filter
-    const page = yield* Effect.flatMap(Journal, (journal) =>
-      journal.page({ machine, ...optional({ idPrefix: search === "" ? undefined : search }) }, pageSize, after),
-    )
-    return { found: page.filter(fits), looked: page.length, last: page.length < pageSize ? undefined : page.at(-1)?.id }
-  })
+const matching = Effect.fnUntraced(function* (filter: BulkConditions, after: string | undefined) {
+  const fits = yield* condition(filter)
+  const { machine, search } = filter
+  const page = yield* Effect.flatMap(Journal, (journal) =>
+    journal.page({ machine, ...optional({ idPrefix: search === "" ? undefined : search }) }, pageSize, after),
+  )
+  return { found: page.filter(fits), looked: page.length, last: page.length < pageSize ? undefined : page.at(-1)?.id }
+})
 
 const sendAll = <E1, R1>(jobId: string, start: Job, report: (counts: Counts) => Effect.Effect<void, E1, R1>) =>
   Effect.gen(function* () {
@@ -196,44 +195,42 @@ const newId = Effect.map(
   (parts) => `bulk-${parts.map((part) => part.toString(16).padStart(8, "0")).join("")}`,
 )
 
-const countMatching = (filter: InstanceConditions & { readonly machine: string }) =>
-  Effect.gen(function* () {
-    let [count, looked] = [0, 0]
-    const cohort: Array<InstanceRecord> = []
-    for (let after: string | undefined; ; ) {
-      const page = yield* matching(filter as BulkConditions, after)
-      count += page.found.length
-      looked += page.looked
-      cohort.push(...page.found.slice(0, mostPreviewed - cohort.length))
-      const sample = cohort.slice(0, sampleSize).map(({ id }) => id)
-      if (page.last === undefined) return { count, sample, cohort }
-      if (looked >= mostCounted) return { count, sample, cohort, atLeast: true as const }
-      after = page.last
-    }
-  })
+const countMatching = Effect.fnUntraced(function* (filter: InstanceConditions & { readonly machine: string }) {
+  let [count, looked] = [0, 0]
+  const cohort: Array<InstanceRecord> = []
+  for (let after: string | undefined; ; ) {
+    const page = yield* matching(filter as BulkConditions, after)
+    count += page.found.length
+    looked += page.looked
+    cohort.push(...page.found.slice(0, mostPreviewed - cohort.length))
+    const sample = cohort.slice(0, sampleSize).map(({ id }) => id)
+    if (page.last === undefined) return { count, sample, cohort }
+    if (looked >= mostCounted) return { count, sample, cohort, atLeast: true as const }
+    after = page.last
+  }
+})
 
 /** Decides the event on each instance, and counts the states that they would be in. Nothing is stored. */
-const outcomesOf = (cohort: ReadonlyArray<InstanceRecord>, event: { readonly _tag: string }) =>
-  Effect.gen(function* () {
-    const decided = yield* Effect.forEach(
-      cohort,
-      ({ machine, id, tag }) =>
-        Effect.match(preview({ machine, id }, event), {
-          onSuccess: ({ from, state }): Omit<CohortOutcome, "count"> => ({ from, to: state._tag, example: id }),
-          // The parts that differ between instances, such as ids, are left out.
-          onFailure: ({ message }): Omit<CohortOutcome, "count"> => ({
-            from: tag,
-            problem: message.replaceAll(`${machine}/${id}`, machine).replaceAll(id, "ID").slice(0, 300),
-            example: id,
-          }),
+const outcomesOf = Effect.fnUntraced(function* (cohort: ReadonlyArray<InstanceRecord>, event: { readonly _tag: string }) {
+  const decided = yield* Effect.forEach(
+    cohort,
+    ({ machine, id, tag }) =>
+      Effect.match(preview({ machine, id }, event), {
+        onSuccess: ({ from, state }): Omit<CohortOutcome, "count"> => ({ from, to: state._tag, example: id }),
+        // The parts that differ between instances, such as ids, are left out.
+        onFailure: ({ message }): Omit<CohortOutcome, "count"> => ({
+          from: tag,
+          problem: message.replaceAll(`${machine}/${id}`, machine).replaceAll(id, "ID").slice(0, 300),
+          example: id,
         }),
-      { concurrency },
-    )
-    const groups = Map.groupBy(decided, ({ from, to, problem }) => JSON.stringify([from, to, problem]))
-    return [...groups.values()]
-      .flatMap((same) => (same[0] === undefined ? [] : [{ ...same[0], count: same.length }]))
-      .sort((one, other) => other.count - one.count)
-  })
+      }),
+    { concurrency },
+  )
+  const groups = Map.groupBy(decided, ({ from, to, problem }) => JSON.stringify([from, to, problem]))
+  return [...groups.values()]
+    .flatMap((same) => (same[0] === undefined ? [] : [{ ...same[0], count: same.length }]))
+    .sort((one, other) => other.count - one.count)
+})
 
 /** Resumes the jobs of earlier processes, and lets this process start new ones. */
 export const registerBulk = (retention: Duration.Input = keptAfterEnd) =>

@@ -70,12 +70,11 @@ export const processes = Effect.gen(function* () {
 const nameOf = (lease: string): string => lease.slice(nodeLeasePrefix.length).replace(/^engine\//, "")
 
 /** Drains a node, named by its address or its id: it hands its shards to other nodes and takes no new ones. */
-export const drain = (node: string) =>
-  Effect.gen(function* () {
-    const known = yield* nodes
-    const found = known.find((one) => one.address === node || one.node === node)
-    if (found === undefined) return yield* new NodeNotFound({ node, known: known.map(({ address }) => address) })
-    const { drainNode } = yield* loadCluster
-    yield* drainNode(found.node)
-    return { ...found, draining: true }
-  })
+export const drain = Effect.fn("cluster.drain")(function* (node: string) {
+  const known = yield* nodes
+  const found = known.find((one) => one.address === node || one.node === node)
+  if (found === undefined) return yield* new NodeNotFound({ node, known: known.map(({ address }) => address) })
+  const { drainNode } = yield* loadCluster
+  yield* drainNode(found.node)
+  return { ...found, draining: true }
+})

@@ -88,28 +88,27 @@ export const eachMatching = (
   }).pipe(Effect.map((end): { readonly next?: number; readonly scanned?: number } => end))
 
 /** Groups of the commands that match, largest first. `scanned` is set where the limit was reached before the last command. */
-export const groups = (filter: CommandQuery) =>
-  Effect.gen(function* () {
-    const found = new Map<string, CommandGroup>()
-    const { scanned } = yield* eachMatching(filter, undefined, (command) => {
-      const fingerprint = fingerprintOf(command)
-      if (fingerprint === undefined) return false
-      const { problem = "", slot, queue } = command
-      const at = timeOf(command)
-      const known = found.get(fingerprint)
-      const first = firstTimeOf(command, fingerprint)
-      const { count = 0, firstAt = first, lastAt = at } = known ?? {}
-      found.set(fingerprint, {
-        fingerprint,
-        problem: known === undefined || at >= lastAt ? problem : known.problem,
-        slot,
-        queue,
-        count: count + 1,
-        firstAt: Math.min(firstAt, first),
-        lastAt: Math.max(lastAt, at),
-      })
-      return false
+export const groups = Effect.fn("commandGroups.groups")(function* (filter: CommandQuery) {
+  const found = new Map<string, CommandGroup>()
+  const { scanned } = yield* eachMatching(filter, undefined, (command) => {
+    const fingerprint = fingerprintOf(command)
+    if (fingerprint === undefined) return false
+    const { problem = "", slot, queue } = command
+    const at = timeOf(command)
+    const known = found.get(fingerprint)
+    const first = firstTimeOf(command, fingerprint)
+    const { count = 0, firstAt = first, lastAt = at } = known ?? {}
+    found.set(fingerprint, {
+      fingerprint,
+      problem: known === undefined || at >= lastAt ? problem : known.problem,
+      slot,
+      queue,
+      count: count + 1,
+      firstAt: Math.min(firstAt, first),
+      lastAt: Math.max(lastAt, at),
     })
-    const all = [...found.values()].sort((one, other) => other.count - one.count || other.lastAt - one.lastAt)
-    return { groups: all, ...optional({ scanned }) }
+    return false
   })
+  const all = [...found.values()].sort((one, other) => other.count - one.count || other.lastAt - one.lastAt)
+  return { groups: all, ...optional({ scanned }) }
+})

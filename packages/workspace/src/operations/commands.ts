@@ -30,21 +30,20 @@ export const commandView = ({ instance, worker, problem, finishedAt, ...command 
 const parametersJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
 
 /** Adds the parameters of commands whose machine is known: its schemas mark the sensitive ones. */
-export const withParameters = (commands: ReadonlyArray<StoredCommand>) =>
-  Effect.gen(function* () {
-    const machines = yield* Machines
-    const names = new Set(commands.flatMap(({ instance }) => (instance === undefined ? [] : [instance.machine])))
-    const entries = yield* Effect.forEach([...names], (name) => Effect.map(machines.find(name), Option.getOrUndefined))
-    const known = new Map(
-      entries.flatMap((entry) => (entry?._tag === "Machine" ? [[entry.name, machines.json(entry.machine)] as const] : [])),
-    )
-    return commands.map((command) => {
-      const json = command.instance === undefined ? undefined : known.get(command.instance.machine)
-      const stored = json === undefined ? undefined : Option.getOrUndefined(parametersJson(command.parameters))
-      const parameters = stored === undefined ? undefined : json?.parameters(command.slot, stored)
-      return { ...commandView(command), ...optional({ parameters }) }
-    })
+export const withParameters = Effect.fn("commands.withParameters")(function* (commands: ReadonlyArray<StoredCommand>) {
+  const machines = yield* Machines
+  const names = new Set(commands.flatMap(({ instance }) => (instance === undefined ? [] : [instance.machine])))
+  const entries = yield* Effect.forEach([...names], (name) => Effect.map(machines.find(name), Option.getOrUndefined))
+  const known = new Map(
+    entries.flatMap((entry) => (entry?._tag === "Machine" ? [[entry.name, machines.json(entry.machine)] as const] : [])),
+  )
+  return commands.map((command) => {
+    const json = command.instance === undefined ? undefined : known.get(command.instance.machine)
+    const stored = json === undefined ? undefined : Option.getOrUndefined(parametersJson(command.parameters))
+    const parameters = stored === undefined ? undefined : json?.parameters(command.slot, stored)
+    return { ...commandView(command), ...optional({ parameters }) }
   })
+})
 
 const viewOf = (command: StoredCommand) => Effect.map(withParameters([command]), ([view]) => view ?? commandView(command))
 
@@ -52,18 +51,17 @@ const find = (key: string) =>
   Effect.flatMap(DeadLetters.get(key), Option.match({ onNone: () => Effect.fail(new CommandNotFound({ key })), onSome: Effect.succeed }))
 
 /** Commands in the order they were enqueued. `scanned`: the page ended early, after examining this many commands. */
-export const list = (query: CommandQuery, limit: number, after: number | undefined) =>
-  Effect.gen(function* () {
-    const most = Math.min(1000, Math.max(1, limit))
-    if (!isCompared(query)) {
-      const { fingerprint: _, number: __, ...filter } = query
-      const page = yield* Effect.flatMap(Commands, (commands) => commands.list(filter, most, after))
-      return { commands: yield* withParameters(page.commands), ...optional({ next: page.next }) }
-    }
-    const found: Array<StoredCommand> = []
-    const end = yield* eachMatching(query, after, (command) => found.push(command) >= most)
-    return { commands: yield* withParameters(found), ...optional(end) }
-  })
+export const list = Effect.fn("commands.list")(function* (query: CommandQuery, limit: number, after: number | undefined) {
+  const most = Math.min(1000, Math.max(1, limit))
+  if (!isCompared(query)) {
+    const { fingerprint: _, number: __, ...filter } = query
+    const page = yield* Effect.flatMap(Commands, (commands) => commands.list(filter, most, after))
+    return { commands: yield* withParameters(page.commands), ...optional({ next: page.next }) }
+  }
+  const found: Array<StoredCommand> = []
+  const end = yield* eachMatching(query, after, (command) => found.push(command) >= most)
+  return { commands: yield* withParameters(found), ...optional(end) }
+})
 
 /** Commands with a status, grouped by cause. Default status: `failed`. */
 export const groups = ({ status = "failed", ...filter }: CommandQuery) => groupsOf({ ...filter, status })
@@ -74,18 +72,20 @@ export const get = (key: string) => Effect.flatMap(find(key), viewOf)
  * Executes a failed command again. Without force, it is refused where the instance has ended or would refuse the result. A dry run
  * only makes this check. A repeated request does not execute the command twice: its round shows whether it was retried.
  */
-export const retry = (key: string, options: { readonly force?: boolean; readonly dryRun?: boolean } = {}) =>
-  Effect.gen(function* () {
-    const { before, isRepeated } = yield* CurrentAttempt
-    const command = yield* find(key)
-    const round = yield* before(Effect.succeed(command.round))
-    if (command.round > round) return yield* viewOf(command)
-    const isRetried = yield* DeadLetters.retry(key, options)
-    const after = yield* find(key)
-    // Another process may have retried it for the same request.
-    if (isRetried || (isRepeated && after.round > round)) return yield* viewOf(after)
-    return yield* new CommandNotFailed({ key, status: after.status })
-  })
+export const retry = Effect.fn("commands.retry")(function* (
+  key: string,
+  options: { readonly force?: boolean; readonly dryRun?: boolean } = {},
+) {
+  const { before, isRepeated } = yield* CurrentAttempt
+  const command = yield* find(key)
+  const round = yield* before(Effect.succeed(command.round))
+  if (command.round > round) return yield* viewOf(command)
+  const isRetried = yield* DeadLetters.retry(key, options)
+  const after = yield* find(key)
+  // Another process may have retried it for the same request.
+  if (isRetried || (isRepeated && after.round > round)) return yield* viewOf(after)
+  return yield* new CommandNotFailed({ key, status: after.status })
+})
 
 export interface RetryOnce {
   readonly command: string
@@ -103,15 +103,14 @@ export const retryOnce = ({ command, force = false, dryRun = false, key }: Retry
 }
 
 /** Skips a command that failed or is pending. */
-export const skip = (key: string, reason: string) =>
-  Effect.gen(function* () {
-    const { isRepeated } = yield* CurrentAttempt
-    const isSkipped = yield* DeadLetters.skip(key, reason)
-    const command = yield* find(key)
-    const { status, problem } = command
-    if (isSkipped || (isRepeated && status === "skipped" && problem === reason)) return yield* viewOf(command)
-    return yield* new CommandNotFailed({ key, status })
-  })
+export const skip = Effect.fn("commands.skip")(function* (key: string, reason: string) {
+  const { isRepeated } = yield* CurrentAttempt
+  const isSkipped = yield* DeadLetters.skip(key, reason)
+  const command = yield* find(key)
+  const { status, problem } = command
+  if (isSkipped || (isRepeated && status === "skipped" && problem === reason)) return yield* viewOf(command)
+  return yield* new CommandNotFailed({ key, status })
+})
 
 export type RetryFilter = Omit<CommandQuery, "status">
 
@@ -124,29 +123,28 @@ export interface RetryAllOptions {
  * Executes all failed commands that match again; a dry run only counts them. Without force, commands whose instance has ended or would
  * refuse the result are skipped and counted as `refused`.
  */
-export const retryAll = (filter: RetryFilter, { dryRun, force = false }: RetryAllOptions) =>
-  Effect.gen(function* () {
-    const { before, eventId, isRepeated } = yield* CurrentAttempt
-    const { fingerprint: _, number: __, ...stored } = filter
-    const plan = yield* retryPlan(filter)
-    const refused = force ? 0 : plan.refused.length
-    const answer = (count: number) => ({ count, dryRun, ...(refused === 0 ? {} : { refused }) })
-    const chosen = force ? [...plan.accepted, ...plan.refused.map(({ command }) => command)] : plan.accepted
-    if (dryRun) return answer(chosen.length)
-    const isOneStatement = !isCompared(filter) && !isRepeated
-    if (isOneStatement && eventId === undefined) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
-    const first = yield* before(
-      Effect.gen(function* () {
-        return { count: chosen.length, at: yield* (yield* Journal).clock }
-      }),
-    )
-    if (isOneStatement) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
-    // Commands that an earlier attempt at the request has retried are no longer failed, or failed again later.
-    for (const { key, queue, finishedAt = 0 } of chosen) {
-      if (finishedAt <= first.at) yield* DeadLetters.retry(key, { queue, force: true })
-    }
-    return answer(first.count)
-  })
+export const retryAll = Effect.fn("commands.retryAll")(function* (filter: RetryFilter, { dryRun, force = false }: RetryAllOptions) {
+  const { before, eventId, isRepeated } = yield* CurrentAttempt
+  const { fingerprint: _, number: __, ...stored } = filter
+  const plan = yield* retryPlan(filter)
+  const refused = force ? 0 : plan.refused.length
+  const answer = (count: number) => ({ count, dryRun, ...(refused === 0 ? {} : { refused }) })
+  const chosen = force ? [...plan.accepted, ...plan.refused.map(({ command }) => command)] : plan.accepted
+  if (dryRun) return answer(chosen.length)
+  const isOneStatement = !isCompared(filter) && !isRepeated
+  if (isOneStatement && eventId === undefined) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
+  const first = yield* before(
+    Effect.gen(function* () {
+      return { count: chosen.length, at: yield* (yield* Journal).clock }
+    }),
+  )
+  if (isOneStatement) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
+  // Commands that an earlier attempt at the request has retried are no longer failed, or failed again later.
+  for (const { key, queue, finishedAt = 0 } of chosen) {
+    if (finishedAt <= first.at) yield* DeadLetters.retry(key, { queue, force: true })
+  }
+  return answer(first.count)
+})
 
 /** The failed commands that match: those that can be retried, and those whose instance would refuse the result. */
 const retryPlan = ({ fingerprint, number, ...filter }: RetryFilter) =>
@@ -166,26 +164,25 @@ export interface SkipAllRequest {
 }
 
 /** Skips all failed or pending commands that match. A repeated request skips the remaining ones, and returns the number of all. */
-export const skipAll = ({ filter, reason, dryRun = false }: SkipAllRequest) =>
-  Effect.gen(function* () {
-    const { before } = yield* CurrentAttempt
-    const chosen: Array<{ readonly key: string; readonly queue: string }> = []
-    const { status = "failed" } = filter
-    if (status === "failed" || status === "pending") {
-      for (let after: number | undefined; ; ) {
-        const end = yield* eachMatching({ ...filter, status }, after, ({ key, queue }) => {
-          chosen.push({ key, queue })
-          return false
-        })
-        if (end.next === undefined) break
-        after = end.next
-      }
+export const skipAll = Effect.fn("commands.skipAll")(function* ({ filter, reason, dryRun = false }: SkipAllRequest) {
+  const { before } = yield* CurrentAttempt
+  const chosen: Array<{ readonly key: string; readonly queue: string }> = []
+  const { status = "failed" } = filter
+  if (status === "failed" || status === "pending") {
+    for (let after: number | undefined; ; ) {
+      const end = yield* eachMatching({ ...filter, status }, after, ({ key, queue }) => {
+        chosen.push({ key, queue })
+        return false
+      })
+      if (end.next === undefined) break
+      after = end.next
     }
-    if (dryRun) return { count: chosen.length, dryRun }
-    const count = yield* before(Effect.succeed(chosen.length))
-    for (const { key, queue } of chosen) yield* DeadLetters.skip(key, reason, { queue })
-    return { count, dryRun }
-  })
+  }
+  if (dryRun) return { count: chosen.length, dryRun }
+  const count = yield* before(Effect.succeed(chosen.length))
+  for (const { key, queue } of chosen) yield* DeadLetters.skip(key, reason, { queue })
+  return { count, dryRun }
+})
 
 /** Every queue that has settings or commands: its limits, its waiting and running commands, and its workers. */
 export const queues = Effect.gen(function* () {
@@ -196,24 +193,23 @@ export const queues = Effect.gen(function* () {
   return yield* Effect.forEach(names, (queue) => queueView(queue, settings.get(queue), counts.get(queue) ?? []), { concurrency: 4 })
 })
 
-const queueView = (queue: string, settings: QueueSettings | undefined, counts: ReadonlyArray<CommandCount>) =>
-  Effect.gen(function* () {
-    const commands = yield* Commands
-    const byStatus = Object.fromEntries(counts.map(({ status, count }) => [status, count]))
-    const { pending = 0, processing: running = 0 } = byStatus
-    const oldestPendingAt = pending === 0 ? undefined : yield* commands.oldestPending(queue)
-    const claims = running === 0 ? new Map<string, ReadonlyArray<unknown>>() : yield* commands.claims(queue)
-    return {
-      queue,
-      paused: settings?.paused ?? false,
-      ...optional({ concurrency: settings?.concurrency, rate: settings?.rate, oldestPendingAt }),
-      counts: byStatus,
-      running,
-      workers: [...claims]
-        .map(([worker, held]) => ({ worker, running: held.length }))
-        .sort((one, other) => (one.worker < other.worker ? -1 : 1)),
-    }
-  })
+const queueView = Effect.fnUntraced(function* (queue: string, settings: QueueSettings | undefined, counts: ReadonlyArray<CommandCount>) {
+  const commands = yield* Commands
+  const byStatus = Object.fromEntries(counts.map(({ status, count }) => [status, count]))
+  const { pending = 0, processing: running = 0 } = byStatus
+  const oldestPendingAt = pending === 0 ? undefined : yield* commands.oldestPending(queue)
+  const claims = running === 0 ? new Map<string, ReadonlyArray<unknown>>() : yield* commands.claims(queue)
+  return {
+    queue,
+    paused: settings?.paused ?? false,
+    ...optional({ concurrency: settings?.concurrency, rate: settings?.rate, oldestPendingAt }),
+    counts: byStatus,
+    running,
+    workers: [...claims]
+      .map(([worker, held]) => ({ worker, running: held.length }))
+      .sort((one, other) => (one.worker < other.worker ? -1 : 1)),
+  }
+})
 
 export interface QueueLimitChange {
   /** Null: no limit. */
@@ -222,16 +218,15 @@ export interface QueueLimitChange {
 }
 
 /** Sets the given limits and keeps the others. */
-export const limitQueue = (queue: string, { concurrency, rate }: QueueLimitChange) =>
-  Effect.gen(function* () {
-    yield* Queues.limit(queue, {
-      ...(concurrency === undefined ? {} : { concurrency: concurrency ?? undefined }),
-      ...(rate === undefined ? {} : { rate: rate === null ? undefined : { limit: rate.limit, interval: rate.intervalMillis } }),
-    })
-    const found = (yield* queues).find((one) => one.queue === queue)
-    // `queues` lists every queue with settings; the default satisfies the type.
-    return found ?? { queue, paused: false, counts: {}, running: 0, workers: [] }
+export const limitQueue = Effect.fn("commands.limitQueue")(function* (queue: string, { concurrency, rate }: QueueLimitChange) {
+  yield* Queues.limit(queue, {
+    ...(concurrency === undefined ? {} : { concurrency: concurrency ?? undefined }),
+    ...(rate === undefined ? {} : { rate: rate === null ? undefined : { limit: rate.limit, interval: rate.intervalMillis } }),
   })
+  const found = (yield* queues).find((one) => one.queue === queue)
+  // `queues` lists every queue with settings; the default satisfies the type.
+  return found ?? { queue, paused: false, counts: {}, running: 0, workers: [] }
+})
 
 export const pauseQueue = (queue: string) => Queues.pause(queue)
 
@@ -253,24 +248,23 @@ export interface DeadTimerQuery {
 const mostTimers = 1000
 
 /** Revives a dead timer, so that it fires. */
-export const reviveTimer = ({ machine, id, name, entry, due }: DeadTimerQuery) =>
-  Effect.gen(function* () {
-    const { before, isRepeated } = yield* CurrentAttempt
-    const timers = yield* Timers
-    const dead = Effect.map(timers.dead(mostTimers), (all) => {
-      const found = all.find(
-        (one) =>
-          one.machine === machine &&
-          one.id === id &&
-          one.name === name &&
-          (entry === undefined || one.entry === entry) &&
-          (due === undefined || one.due === due),
-      )
-      return found === undefined ? null : { entry: found.entry, due: found.due }
-    })
-    const found = yield* before(dead)
-    const timer = entry === undefined || due === undefined ? found : { entry, due }
-    const isRevived = timer !== null && (yield* timers.revive({ machine, id, name, ...timer }))
-    // A repeated request finds the timer already revived.
-    if (!isRevived && !(isRepeated && found !== null)) return yield* new TimerNotFound({ name, id })
+export const reviveTimer = Effect.fn("commands.reviveTimer")(function* ({ machine, id, name, entry, due }: DeadTimerQuery) {
+  const { before, isRepeated } = yield* CurrentAttempt
+  const timers = yield* Timers
+  const dead = Effect.map(timers.dead(mostTimers), (all) => {
+    const found = all.find(
+      (one) =>
+        one.machine === machine &&
+        one.id === id &&
+        one.name === name &&
+        (entry === undefined || one.entry === entry) &&
+        (due === undefined || one.due === due),
+    )
+    return found === undefined ? null : { entry: found.entry, due: found.due }
   })
+  const found = yield* before(dead)
+  const timer = entry === undefined || due === undefined ? found : { entry, due }
+  const isRevived = timer !== null && (yield* timers.revive({ machine, id, name, ...timer }))
+  // A repeated request finds the timer already revived.
+  if (!isRevived && !(isRepeated && found !== null)) return yield* new TimerNotFound({ name, id })
+})

@@ -79,23 +79,22 @@ export interface BothDatabases {
 }
 
 /** Opens the source database, whose tables it upgrades to this version, and the target database. */
-export const openBoth = ({ source, target, sourceData, targetData, uploads }: BothDatabases) =>
-  Effect.gen(function* () {
-    const stores = { source: yield* storesOf(source), target: yield* storesOf(target) }
-    const clients = { source: Context.get(stores.source, SqlClient), target: Context.get(stores.target, SqlClient) }
-    const tables = yield* tableNames(clients.source)
-    yield* prepare(stores.source, tables, sourceData)
-    if (uploads !== undefined && isUsed(tables).uploads) yield* refuseUnknownKinds(clients.source, uploads)
-    const copyRows = (options: Pick<CopyOptions, "name" | "force" | "onProgress">) =>
-      Effect.gen(function* () {
-        // The tables of an unfinished copy stay as they are.
-        const begun = yield* storedCopy(clients.target)
-        if (begun === undefined || begun.completedAt !== undefined) yield* prepare(stores.target, tables, targetData)
-        const indexes = uploads === undefined ? [] : yield* indexesOf(clients.target, tables, uploads)
-        return yield* copyDatabase({ ...clients, ...options, indexes })
-      })
-    return { ...clients, copyRows, refuseFilled: (name: string) => refuseFilled({ ...clients, name }) }
-  })
+export const openBoth = Effect.fn("data.openBoth")(function* ({ source, target, sourceData, targetData, uploads }: BothDatabases) {
+  const stores = { source: yield* storesOf(source), target: yield* storesOf(target) }
+  const clients = { source: Context.get(stores.source, SqlClient), target: Context.get(stores.target, SqlClient) }
+  const tables = yield* tableNames(clients.source)
+  yield* prepare(stores.source, tables, sourceData)
+  if (uploads !== undefined && isUsed(tables).uploads) yield* refuseUnknownKinds(clients.source, uploads)
+  const copyRows = (options: Pick<CopyOptions, "name" | "force" | "onProgress">) =>
+    Effect.gen(function* () {
+      // The tables of an unfinished copy stay as they are.
+      const begun = yield* storedCopy(clients.target)
+      if (begun === undefined || begun.completedAt !== undefined) yield* prepare(stores.target, tables, targetData)
+      const indexes = uploads === undefined ? [] : yield* indexesOf(clients.target, tables, uploads)
+      return yield* copyDatabase({ ...clients, ...options, indexes })
+    })
+  return { ...clients, copyRows, refuseFilled: (name: string) => refuseFilled({ ...clients, name }) }
+})
 
 /** The address of a database without its credentials. */
 export const nameOf = (database: Database): string => {
@@ -117,13 +116,12 @@ const isUsed = (tables: ReadonlySet<string>) => ({
 })
 
 /** Creates or upgrades the tables of all parts that the source has, by opening and closing those parts. */
-const prepare = (stores: Context.Context<Stores>, tables: ReadonlySet<string>, data: string) =>
-  Effect.gen(function* () {
-    const used = isUsed(tables)
-    if (used.requests) yield* opened(stores, RequestKeys.layer)
-    if (used.events) yield* opened(stores, SqlEventJournal.layer({ journal: "batches" }))
-    if (used.systems) yield* opened(stores, yield* systemsIn(data))
-  })
+const prepare = Effect.fnUntraced(function* (stores: Context.Context<Stores>, tables: ReadonlySet<string>, data: string) {
+  const used = isUsed(tables)
+  if (used.requests) yield* opened(stores, RequestKeys.layer)
+  if (used.events) yield* opened(stores, SqlEventJournal.layer({ journal: "batches" }))
+  if (used.systems) yield* opened(stores, yield* systemsIn(data))
+})
 
 const opened = (stores: Context.Context<Stores>, part: Layer.Layer<never, unknown, Stores> | Layer.Layer<unknown, unknown, Stores>) =>
   Effect.scoped(
@@ -139,17 +137,16 @@ const systemsIn = (data: string) =>
     return Uploads.layer({ folder: belowData(data, "uploads") }).pipe(Layer.provideMerge(Knowledge.layerObserving({ folder: data })))
   })
 
-const refuseUnknownKinds = (source: SqlClient, uploads: ReadonlyArray<AnyUpload>) =>
-  Effect.gen(function* () {
-    const { Items, storedKinds } = yield* Effect.promise(() => import("@detent/uploads"))
-    const kinds = yield* Effect.provideService(storedKinds, SqlClient, source)
-    const unknown = kinds.find((kind) => ![Items, ...uploads].some(({ name }) => name === kind))
-    if (unknown !== undefined)
-      return yield* new CopyRefused({
-        problem: `items of ${unknown} are stored, but their searched fields are unknown here`,
-        nextStep: `add its definition to uploads in detent.config.ts`,
-      })
-  })
+const refuseUnknownKinds = Effect.fnUntraced(function* (source: SqlClient, uploads: ReadonlyArray<AnyUpload>) {
+  const { Items, storedKinds } = yield* Effect.promise(() => import("@detent/uploads"))
+  const kinds = yield* Effect.provideService(storedKinds, SqlClient, source)
+  const unknown = kinds.find((kind) => ![Items, ...uploads].some(({ name }) => name === kind))
+  if (unknown !== undefined)
+    return yield* new CopyRefused({
+      problem: `items of ${unknown} are stored, but their searched fields are unknown here`,
+      nextStep: `add its definition to uploads in detent.config.ts`,
+    })
+})
 
 const indexesOf = (
   target: SqlClient,

@@ -46,39 +46,41 @@ export interface DrawingOptions {
 }
 
 /** Draws a machine; with an instance, the whole path of the instance through it, from its journal and its commands. */
-export const draw = (machine: KnownMachine, { format, theme, instance }: DrawingOptions) =>
-  Effect.gen(function* () {
-    const commands = instance === undefined ? [] : yield* commandsOf(instance)
-    const trace = instance === undefined ? undefined : yield* traceOf(machine, instance, commands)
-    const options = trace === undefined ? {} : { trace }
-    switch (format) {
-      case "svg":
-        return yield* (yield* Machines).drawings.svg(machine, { ...options, theme: theme === "dark" ? Svg.dark : Svg.light })
-      case "mermaid":
-        return Mermaid.stateDiagram(machine, options)
-      case "flowchart":
-        return Mermaid.flowchart(machine, options)
-      case "dot":
-        return Dot.structure(machine, options)
-      case "sequence":
-        return Mermaid.sequence(trace ?? (yield* new InstanceNeeded({ format })), { fields: true, commands: commands.map(recordOf) })
-      case "timeline":
-        return Dot.timeline(trace ?? (yield* new InstanceNeeded({ format })))
-    }
-  })
+export const draw = Effect.fn("drawing.draw")(function* (machine: KnownMachine, { format, theme, instance }: DrawingOptions) {
+  const commands = instance === undefined ? [] : yield* commandsOf(instance)
+  const trace = instance === undefined ? undefined : yield* traceOf(machine, instance, commands)
+  const options = trace === undefined ? {} : { trace }
+  switch (format) {
+    case "svg":
+      return yield* (yield* Machines).drawings.svg(machine, { ...options, theme: theme === "dark" ? Svg.dark : Svg.light })
+    case "mermaid":
+      return Mermaid.stateDiagram(machine, options)
+    case "flowchart":
+      return Mermaid.flowchart(machine, options)
+    case "dot":
+      return Dot.structure(machine, options)
+    case "sequence":
+      return Mermaid.sequence(trace ?? (yield* new InstanceNeeded({ format })), { fields: true, commands: commands.map(recordOf) })
+    case "timeline":
+      return Dot.timeline(trace ?? (yield* new InstanceNeeded({ format })))
+  }
+})
 
 const commandsOf = ({ machine, id }: Instance<Tagged, Tagged>) =>
   Effect.flatMap(Commands, (commands) => commands.ofInstance({ machine, id }))
 
-const traceOf = (machine: KnownMachine, instance: Instance<Tagged, Tagged>, commands: ReadonlyArray<StoredCommand>) =>
-  Effect.gen(function* () {
-    const history = yield* instance.historyPage({ limit: mostSteps + 1 })
-    if (history.length > mostSteps) return yield* new HistoryTooLong({ id: instance.id, most: mostSteps })
-    const snapshot = yield* instance.stored
-    const bySequence = Map.groupBy(commands, ({ sequence }) => sequence)
-    const steps = history.map((step) => ({ ...step, requests: requestsOf(step.requests, bySequence.get(step.sequence) ?? []) }))
-    return traceOfHistory(machine, { ...snapshot, id: instance.id }, steps)
-  })
+const traceOf = Effect.fnUntraced(function* (
+  machine: KnownMachine,
+  instance: Instance<Tagged, Tagged>,
+  commands: ReadonlyArray<StoredCommand>,
+) {
+  const history = yield* instance.historyPage({ limit: mostSteps + 1 })
+  if (history.length > mostSteps) return yield* new HistoryTooLong({ id: instance.id, most: mostSteps })
+  const snapshot = yield* instance.stored
+  const bySequence = Map.groupBy(commands, ({ sequence }) => sequence)
+  const steps = history.map((step) => ({ ...step, requests: requestsOf(step.requests, bySequence.get(step.sequence) ?? []) }))
+  return traceOfHistory(machine, { ...snapshot, id: instance.id }, steps)
+})
 
 /** The slots that a transition requested, then those that `enter` and `exit` hooks requested, which are known from the commands only. */
 export const requestsOf = (requests: ReadonlyArray<string>, commands: ReadonlyArray<StoredCommand>): ReadonlyArray<string> => {

@@ -96,24 +96,27 @@ export interface SpansPage {
 }
 
 /** The spans of the events after a sequence number, in the order of the events. Results of activities are not shown. */
-export const spans = (workflow: string, id: string, { after = 0, limit = mostEvents }: SpansPage = {}) =>
-  Effect.gen(function* () {
-    const journal = yield* Journal
-    const key: InstanceKey = { machine: DurableWorkflow.machineOf(workflow), id }
-    const found = Option.getOrUndefined(yield* journal.open(key))
-    if (found === undefined) return yield* new ExecutionNotFound({ workflow, id })
-    const { tag: phase, status, startedAt, updatedAt, sequence } = found.record
-    const most = Math.min(mostEvents, Math.max(1, limit))
-    const events = yield* journal.events(key, after, most)
-    const all: Array<Span> = []
-    const open: Open = new Map()
-    for (const event of events) enter(all, open, event)
-    const last = events.at(-1)?.sequence
-    return {
-      phase,
-      startedAt,
-      ...(status === "final" ? { endedAt: updatedAt } : {}),
-      spans: all,
-      ...(last !== undefined && last < sequence ? { next: last } : {}),
-    }
-  })
+export const spans = Effect.fn("executionSpans.spans")(function* (
+  workflow: string,
+  id: string,
+  { after = 0, limit = mostEvents }: SpansPage = {},
+) {
+  const journal = yield* Journal
+  const key: InstanceKey = { machine: DurableWorkflow.machineOf(workflow), id }
+  const found = Option.getOrUndefined(yield* journal.open(key))
+  if (found === undefined) return yield* new ExecutionNotFound({ workflow, id })
+  const { tag: phase, status, startedAt, updatedAt, sequence } = found.record
+  const most = Math.min(mostEvents, Math.max(1, limit))
+  const events = yield* journal.events(key, after, most)
+  const all: Array<Span> = []
+  const open: Open = new Map()
+  for (const event of events) enter(all, open, event)
+  const last = events.at(-1)?.sequence
+  return {
+    phase,
+    startedAt,
+    ...(status === "final" ? { endedAt: updatedAt } : {}),
+    spans: all,
+    ...(last !== undefined && last < sequence ? { next: last } : {}),
+  }
+})

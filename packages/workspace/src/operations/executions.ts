@@ -66,13 +66,12 @@ const workflowsOf = (entries: ReadonlyArray<MachineEntry>) => entries.filter((en
 
 const known = Effect.flatMap(Machines, (machines) => Effect.map(machines.list, workflowsOf))
 
-const findEntry = (name: string) =>
-  Effect.gen(function* () {
-    const entries = yield* known
-    const found = entries.find((entry) => entry.workflow._tag === name)
-    if (found !== undefined) return found
-    return yield* new WorkflowNotFound({ workflow: name, known: entries.map((entry) => entry.workflow._tag) })
-  })
+const findEntry = Effect.fnUntraced(function* (name: string) {
+  const entries = yield* known
+  const found = entries.find((entry) => entry.workflow._tag === name)
+  if (found !== undefined) return found
+  return yield* new WorkflowNotFound({ workflow: name, known: entries.map((entry) => entry.workflow._tag) })
+})
 
 const findWorkflow = (name: string) => Effect.map(findEntry(name), ({ workflow }) => workflow)
 
@@ -83,38 +82,35 @@ const found = (workflow: string, id: string) =>
   )
 
 /** A page of executions. Without a workflow, the list includes stored executions of workflows that this process does not know. */
-export const list = ({ workflow, phase, limit, order, after }: ExecutionQuery) =>
-  Effect.gen(function* () {
-    if (workflow !== undefined) yield* checkWorkflow(workflow)
-    const stored = (yield* Effect.flatMap(Journal, (journal) => journal.machines)).filter((machine) => machine.startsWith(prefix))
-    const machines = workflow === undefined ? stored : [DurableWorkflow.machineOf(workflow)]
-    const filters = machines.map((machine) => ({ machine, ...optional({ tag: phase }) }))
-    const page = yield* mergedList(filters, Math.min(1000, Math.max(1, limit)), after, order)
-    return paged({ executions: page.instances.map(listingOf) }, page.next)
-  })
+export const list = Effect.fn("executions.list")(function* ({ workflow, phase, limit, order, after }: ExecutionQuery) {
+  if (workflow !== undefined) yield* checkWorkflow(workflow)
+  const stored = (yield* Effect.flatMap(Journal, (journal) => journal.machines)).filter((machine) => machine.startsWith(prefix))
+  const machines = workflow === undefined ? stored : [DurableWorkflow.machineOf(workflow)]
+  const filters = machines.map((machine) => ({ machine, ...optional({ tag: phase }) }))
+  const page = yield* mergedList(filters, Math.min(1000, Math.max(1, limit)), after, order)
+  return paged({ executions: page.instances.map(listingOf) }, page.next)
+})
 
 /** Refuses an unknown workflow name, so that a misspelt name does not give an empty list. */
-const checkWorkflow = (name: string) =>
-  Effect.gen(function* () {
-    const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(DurableWorkflow.machineOf(name)))
-    if (counts.size === 0) yield* findWorkflow(name)
-  })
+const checkWorkflow = Effect.fnUntraced(function* (name: string) {
+  const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(DurableWorkflow.machineOf(name)))
+  if (counts.size === 0) yield* findWorkflow(name)
+})
 
 /** The status of an execution: its payload and result, the durable clocks it waits for, and its error. */
-export const get = (workflow: string, id: string) =>
-  Effect.gen(function* () {
-    const opened = yield* found(workflow, id)
-    const { record, timers } = opened
-    const failure = record.tag === "Failed" ? yield* failureOf(workflow, record) : undefined
-    const parents = yield* parentsOf(opened)
-    return {
-      ...listingOf(record),
-      ...optional({ problem: failure }),
-      ...(yield* valuesOf(workflow, opened)),
-      ...(parents.length === 0 ? {} : { parents }),
-      clocks: timers.map(({ name, due }) => ({ name, due })),
-    }
-  })
+export const get = Effect.fn("executions.get")(function* (workflow: string, id: string) {
+  const opened = yield* found(workflow, id)
+  const { record, timers } = opened
+  const failure = record.tag === "Failed" ? yield* failureOf(workflow, record) : undefined
+  const parents = yield* parentsOf(opened)
+  return {
+    ...listingOf(record),
+    ...optional({ problem: failure }),
+    ...(yield* valuesOf(workflow, opened)),
+    ...(parents.length === 0 ? {} : { parents }),
+    clocks: timers.map(({ name, due }) => ({ name, due })),
+  }
+})
 
 const Success = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ success: Schema.Json }) }))
 
@@ -122,36 +118,34 @@ const Success = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ succ
  * The payload and the result, without sensitive fields. Empty for a workflow whose schemas this process does not know; without the
  * payload once the journal was pruned.
  */
-const valuesOf = (workflow: string, opened: OpenedInstance) =>
-  Effect.gen(function* () {
-    const definition = (yield* known).find((entry) => entry.workflow._tag === workflow)?.workflow
-    if (definition === undefined) return {}
-    const shown = (schema: Schema.Top, value: unknown) =>
-      value === undefined ? undefined : (redactor(Schema.toCodecJson(schema))(value) as Schema.Json)
-    const { record, snapshot } = opened
-    const payload = shown(definition.payloadSchema, yield* storedPayload(opened))
-    if (record.tag !== "Completed") return optional({ payload })
-    const [last] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, record.sequence - 1, 1))
-    const stored = Schema.decodeUnknownOption(Success)(last?.body ?? snapshot?.body)
-    const result = Option.isNone(stored) ? undefined : shown(definition.successSchema, stored.value.exit.success)
-    return optional({ payload, result })
-  })
+const valuesOf = Effect.fnUntraced(function* (workflow: string, opened: OpenedInstance) {
+  const definition = (yield* known).find((entry) => entry.workflow._tag === workflow)?.workflow
+  if (definition === undefined) return {}
+  const shown = (schema: Schema.Top, value: unknown) =>
+    value === undefined ? undefined : (redactor(Schema.toCodecJson(schema))(value) as Schema.Json)
+  const { record, snapshot } = opened
+  const payload = shown(definition.payloadSchema, yield* storedPayload(opened))
+  if (record.tag !== "Completed") return optional({ payload })
+  const [last] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, record.sequence - 1, 1))
+  const stored = Schema.decodeUnknownOption(Success)(last?.body ?? snapshot?.body)
+  const result = Option.isNone(stored) ? undefined : shown(definition.successSchema, stored.value.exit.success)
+  return optional({ payload, result })
+})
 
 const Key = Schema.Struct({ machine: Schema.String, id: Schema.String })
 const Parent = Schema.fromJsonString(Schema.Struct({ parent: Schema.optionalKey(Key), by: Schema.optionalKey(Key) }))
 
 /** Executions that wait for this one. Only its first 1,000 events are searched. */
-const parentsOf = ({ origin, record }: OpenedInstance) =>
-  Effect.gen(function* () {
-    const events = yield* Effect.flatMap(Journal, (journal) => journal.events(record, 0, 1000))
-    const bodies = [origin, ...events.flatMap(({ tag, body }) => (tag === "Awaited" || tag === "Started" ? [body] : []))]
-    const keys = bodies.flatMap((body) => {
-      const read = Option.getOrUndefined(Schema.decodeUnknownOption(Parent)(body))
-      return [read?.parent ?? [], read?.by ?? []].flat()
-    })
-    const named = new Map(keys.map(({ machine, id }) => [`${machine} ${id}`, { workflow: machine.slice(prefix.length), id }]))
-    return [...named.values()]
+const parentsOf = Effect.fnUntraced(function* ({ origin, record }: OpenedInstance) {
+  const events = yield* Effect.flatMap(Journal, (journal) => journal.events(record, 0, 1000))
+  const bodies = [origin, ...events.flatMap(({ tag, body }) => (tag === "Awaited" || tag === "Started" ? [body] : []))]
+  const keys = bodies.flatMap((body) => {
+    const read = Option.getOrUndefined(Schema.decodeUnknownOption(Parent)(body))
+    return [read?.parent ?? [], read?.by ?? []].flat()
   })
+  const named = new Map(keys.map(({ machine, id }) => [`${machine} ${id}`, { workflow: machine.slice(prefix.length), id }]))
+  return [...named.values()]
+})
 
 const Failure = Schema.fromJsonString(
   Schema.Struct({
@@ -167,18 +161,17 @@ const Failure = Schema.fromJsonString(
  * The error that an execution ended with, in one line, without sensitive fields. Undefined where this process does not know the error's
  * schema, or where the journal was pruned.
  */
-const failureOf = (workflow: string, record: InstanceRecord) =>
-  Effect.gen(function* () {
-    const definition = (yield* known).find((entry) => entry.workflow._tag === workflow)?.workflow
-    const [last] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, record.sequence - 1, 1))
-    const stored = Schema.decodeUnknownOption(Failure)(last?.body)
-    if (definition === undefined || Option.isNone(stored)) return undefined
-    const shown = redactor(Schema.toCodecJson(definition.errorSchema))
-    const texts = stored.value.exit.failure.flatMap(({ error, defect }) =>
-      error === undefined ? (defect === undefined ? [] : [errorText(defect)]) : [errorText(shown(error))],
-    )
-    return texts.length === 0 ? undefined : texts.join("; ").slice(0, longestProblem)
-  })
+const failureOf = Effect.fnUntraced(function* (workflow: string, record: InstanceRecord) {
+  const definition = (yield* known).find((entry) => entry.workflow._tag === workflow)?.workflow
+  const [last] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, record.sequence - 1, 1))
+  const stored = Schema.decodeUnknownOption(Failure)(last?.body)
+  if (definition === undefined || Option.isNone(stored)) return undefined
+  const shown = redactor(Schema.toCodecJson(definition.errorSchema))
+  const texts = stored.value.exit.failure.flatMap(({ error, defect }) =>
+    error === undefined ? (defect === undefined ? [] : [errorText(defect)]) : [errorText(shown(error))],
+  )
+  return texts.length === 0 ? undefined : texts.join("; ").slice(0, longestProblem)
+})
 
 const longestProblem = 1000
 
@@ -199,14 +192,17 @@ export interface EventsPage {
 }
 
 /** The names of its events, oldest first: `Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`. */
-export const history = (workflow: string, id: string, { after = 0, limit = 100 }: EventsPage = {}) =>
-  Effect.gen(function* () {
-    yield* found(workflow, id)
-    const most = Math.min(1000, Math.max(1, limit))
-    const records = yield* Effect.flatMap(Journal, (journal) => journal.events(keyOf(workflow, id), after, most + 1))
-    const events = records.slice(0, most).map(({ sequence, at, tag }) => ({ sequence, at, event: tag }))
-    return paged({ events }, records.length > most ? events.at(-1)?.sequence : undefined)
-  })
+export const history = Effect.fn("executions.history")(function* (
+  workflow: string,
+  id: string,
+  { after = 0, limit = 100 }: EventsPage = {},
+) {
+  yield* found(workflow, id)
+  const most = Math.min(1000, Math.max(1, limit))
+  const records = yield* Effect.flatMap(Journal, (journal) => journal.events(keyOf(workflow, id), after, most + 1))
+  const events = records.slice(0, most).map(({ sequence, at, tag }) => ({ sequence, at, event: tag }))
+  return paged({ events }, records.length > most ? events.at(-1)?.sequence : undefined)
+})
 
 export interface StartExecution {
   readonly workflow: string
@@ -219,21 +215,20 @@ export interface StartExecution {
  * Starts an execution, which a server or worker runs. Starting it again with the same id and payload returns its state; another payload
  * with the same id is refused.
  */
-export const start = ({ workflow: name, id: given, payload: json = {} }: StartExecution) =>
-  Effect.gen(function* () {
-    const workflow = yield* startable(name)
-    const { decode, encode } = payloadJson(workflow)
-    const payload = yield* Effect.fromResult(decode(json))
-    const id = given ?? (yield* derivedId(workflow, payload))
-    yield* checkId(name, id)
-    if (!(yield* isStarted(name, id)))
-      yield* ofEngine((yield* WorkflowEngine).execute(workflow as Executable, { executionId: id, payload, discard: true }))
-    // Of concurrent starts, the payload of the first is stored.
-    const stored = yield* Effect.flatMap(found(name, id), storedPayload)
-    // A pruned payload cannot be compared.
-    const isSame = stored === undefined || isDeepStrictEqual(stored, encode(payload))
-    return isSame ? yield* get(name, id) : yield* new ExecutionExists({ workflow: name, id })
-  })
+export const start = Effect.fn("executions.start")(function* ({ workflow: name, id: given, payload: json = {} }: StartExecution) {
+  const workflow = yield* startable(name)
+  const { decode, encode } = payloadJson(workflow)
+  const payload = yield* Effect.fromResult(decode(json))
+  const id = given ?? (yield* derivedId(workflow, payload))
+  yield* checkId(name, id)
+  if (!(yield* isStarted(name, id)))
+    yield* ofEngine((yield* WorkflowEngine).execute(workflow as Executable, { executionId: id, payload, discard: true }))
+  // Of concurrent starts, the payload of the first is stored.
+  const stored = yield* Effect.flatMap(found(name, id), storedPayload)
+  // A pruned payload cannot be compared.
+  const isSame = stored === undefined || isDeepStrictEqual(stored, encode(payload))
+  return isSame ? yield* get(name, id) : yield* new ExecutionExists({ workflow: name, id })
+})
 
 const checkId = (workflow: string, id: string) => {
   const problem = id === "" ? "it is empty" : (nameProblem("id", id) ?? addressProblem(id))
@@ -247,12 +242,11 @@ const isStarted = (workflow: string, id: string) =>
   )
 
 /** A workflow that users can start. Only batches start the workflow of knowledge. */
-const startable = (name: string) =>
-  Effect.gen(function* () {
-    const workflow = yield* findWorkflow(name)
-    const { knowledge } = yield* Systems
-    return Option.isSome(knowledge) && name === "extraction" ? yield* new WorkflowBuiltIn({ workflow: name }) : workflow
-  })
+const startable = Effect.fnUntraced(function* (name: string) {
+  const workflow = yield* findWorkflow(name)
+  const { knowledge } = yield* Systems
+  return Option.isSome(knowledge) && name === "extraction" ? yield* new WorkflowBuiltIn({ workflow: name }) : workflow
+})
 
 /** An async workflow derives no id from its payload: its idempotency key is always its name. */
 const derivedId = (workflow: Workflow.Any, payload: object) =>
@@ -297,42 +291,38 @@ const payloadIn = (text: string | undefined): unknown =>
   Option.getOrUndefined(Option.map(Schema.decodeUnknownOption(Origin)(text), ({ payload }) => payload))
 
 /** The payload of an execution; undefined once its journal was pruned. If an event arrived before the start, `Started` has the payload. */
-const storedPayload = ({ origin, record }: OpenedInstance) =>
-  Effect.gen(function* () {
-    const payload = payloadIn(origin)
-    if (payload !== undefined) return payload
-    const events = yield* Effect.flatMap(Journal, (journal) => journal.events(record, 0, 1000))
-    return payloadIn(events.find(({ tag }) => tag === "Started")?.body)
-  })
+const storedPayload = Effect.fnUntraced(function* ({ origin, record }: OpenedInstance) {
+  const payload = payloadIn(origin)
+  if (payload !== undefined) return payload
+  const events = yield* Effect.flatMap(Journal, (journal) => journal.events(record, 0, 1000))
+  return payloadIn(events.find(({ tag }) => tag === "Started")?.body)
+})
 
 /**
  * The workflow of an execution that had not ended at the first attempt of the request; undefined where it has ended since. This process
  * must know the workflow.
  */
-const changeable = (workflow: string, id: string) =>
-  Effect.gen(function* () {
-    const { before } = yield* CurrentAttempt
-    const { record } = yield* found(workflow, id)
-    const isEnded = record.status === "final"
-    if (yield* before(Effect.succeed(isEnded))) return yield* new ExecutionEnded({ workflow, id, phase: record.tag })
-    return isEnded ? undefined : yield* findWorkflow(workflow)
-  })
+const changeable = Effect.fnUntraced(function* (workflow: string, id: string) {
+  const { before } = yield* CurrentAttempt
+  const { record } = yield* found(workflow, id)
+  const isEnded = record.status === "final"
+  if (yield* before(Effect.succeed(isEnded))) return yield* new ExecutionEnded({ workflow, id, phase: record.tag })
+  return isEnded ? undefined : yield* findWorkflow(workflow)
+})
 
 /** Resumes an execution that is suspended or held. A running execution is unchanged. */
-export const resume = (workflow: string, id: string) =>
-  Effect.gen(function* () {
-    const definition = yield* changeable(workflow, id)
-    if (definition !== undefined) yield* Effect.flatMap(WorkflowEngine, (engine) => engine.resume(definition, id))
-    return yield* get(workflow, id)
-  })
+export const resume = Effect.fn("executions.resume")(function* (workflow: string, id: string) {
+  const definition = yield* changeable(workflow, id)
+  if (definition !== undefined) yield* Effect.flatMap(WorkflowEngine, (engine) => engine.resume(definition, id))
+  return yield* get(workflow, id)
+})
 
 /** Interrupts an execution: no further activity starts, and the compensations of completed steps run. */
-export const interrupt = (workflow: string, id: string) =>
-  Effect.gen(function* () {
-    const definition = yield* changeable(workflow, id)
-    if (definition !== undefined) yield* Effect.flatMap(WorkflowEngine, (engine) => engine.interrupt(definition, id))
-    return yield* get(workflow, id)
-  })
+export const interrupt = Effect.fn("executions.interrupt")(function* (workflow: string, id: string) {
+  const definition = yield* changeable(workflow, id)
+  if (definition !== undefined) yield* Effect.flatMap(WorkflowEngine, (engine) => engine.interrupt(definition, id))
+  return yield* get(workflow, id)
+})
 
 export interface SendToExecution {
   readonly workflow: string
@@ -349,34 +339,38 @@ export interface SendToExecution {
  * Sends an event to an execution, which takes it when it awaits the event, now or later. An execution takes each event once: sending
  * the same value again returns the state of the execution, and another value is refused.
  */
-export const send = ({ workflow, id, event, value: json = null, beforeStart = false }: SendToExecution) =>
-  Effect.gen(function* () {
-    const deferred = yield* eventNamed(workflow, event)
-    const { decode, encode } = eventJson(workflow, event, deferred)
-    const value = yield* Effect.fromResult(decode(json))
-    yield* checkId(workflow, id)
-    const opened = yield* Effect.flatMap(Journal, (journal) => journal.open(keyOf(workflow, id)))
-    if (Option.isNone(opened) && !beforeStart) return yield* new ExecutionNotFound({ workflow, id })
-    if (!Option.exists(opened, ({ record }) => record.status === "final"))
-      yield* Effect.flatMap(WorkflowEngine, (engine) =>
-        engine.deferredDone(deferred, { workflowName: workflow, executionId: id, deferredName: deferred.name, exit: Exit.succeed(value) }),
-      )
-    // Of concurrent sends, the value of the first is stored.
-    const stored = yield* storedEvent(workflow, id, deferred.name)
-    if (stored === undefined) return yield* new ExecutionEnded({ workflow, id, phase: (yield* get(workflow, id)).phase })
-    const isSame = isDeepStrictEqual(stored.success, encode(value))
-    return isSame ? yield* get(workflow, id) : yield* new ExecutionEventTaken({ workflow, id, event })
-  })
+export const send = Effect.fn("executions.send")(function* ({
+  workflow,
+  id,
+  event,
+  value: json = null,
+  beforeStart = false,
+}: SendToExecution) {
+  const deferred = yield* eventNamed(workflow, event)
+  const { decode, encode } = eventJson(workflow, event, deferred)
+  const value = yield* Effect.fromResult(decode(json))
+  yield* checkId(workflow, id)
+  const opened = yield* Effect.flatMap(Journal, (journal) => journal.open(keyOf(workflow, id)))
+  if (Option.isNone(opened) && !beforeStart) return yield* new ExecutionNotFound({ workflow, id })
+  if (!Option.exists(opened, ({ record }) => record.status === "final"))
+    yield* Effect.flatMap(WorkflowEngine, (engine) =>
+      engine.deferredDone(deferred, { workflowName: workflow, executionId: id, deferredName: deferred.name, exit: Exit.succeed(value) }),
+    )
+  // Of concurrent sends, the value of the first is stored.
+  const stored = yield* storedEvent(workflow, id, deferred.name)
+  if (stored === undefined) return yield* new ExecutionEnded({ workflow, id, phase: (yield* get(workflow, id)).phase })
+  const isSame = isDeepStrictEqual(stored.success, encode(value))
+  return isSame ? yield* get(workflow, id) : yield* new ExecutionEventTaken({ workflow, id, event })
+})
 
 /** The workflow's layer has the services of an event's schema. The schema of a JSON value needs none. */
 type EventDeferred = DurableDeferred.DurableDeferred<Schema.Codec<unknown, unknown>>
 
-const eventNamed = (name: string, event: string) =>
-  Effect.gen(function* () {
-    const { events } = yield* findEntry(name)
-    if (!Object.hasOwn(events, event)) return yield* new ExecutionEventUnknown({ workflow: name, event, known: Object.keys(events) })
-    return events[event] as unknown as EventDeferred
-  })
+const eventNamed = Effect.fnUntraced(function* (name: string, event: string) {
+  const { events } = yield* findEntry(name)
+  if (!Object.hasOwn(events, event)) return yield* new ExecutionEventUnknown({ workflow: name, event, known: Object.keys(events) })
+  return events[event] as unknown as EventDeferred
+})
 
 /** Decodes the value of an event from JSON, and encodes it as stored. */
 const eventJson = (workflow: string, event: string, { successSchema }: EventDeferred) => {
@@ -395,18 +389,17 @@ const eventJson = (workflow: string, event: string, { successSchema }: EventDefe
 const StoredEvent = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ success: Schema.optionalKey(Schema.Unknown) }) }))
 
 /** The stored value of an event; undefined before it arrives, or where the journal of an ended execution was pruned. */
-const storedEvent = (workflow: string, id: string, deferred: string) =>
-  Effect.gen(function* () {
-    const journal = yield* Journal
-    const tag = `Deferred/${deferred}`
-    for (let after = 0; ; ) {
-      const page = yield* journal.events(keyOf(workflow, id), after, eventPage)
-      const arrived = page.find((one) => one.tag === tag)
-      if (arrived !== undefined) return Option.getOrElse(decodeStored(arrived.body), () => notStored).exit
-      if (page.length < eventPage) return undefined
-      after = page.at(-1)?.sequence ?? after
-    }
-  })
+const storedEvent = Effect.fnUntraced(function* (workflow: string, id: string, deferred: string) {
+  const journal = yield* Journal
+  const tag = `Deferred/${deferred}`
+  for (let after = 0; ; ) {
+    const page = yield* journal.events(keyOf(workflow, id), after, eventPage)
+    const arrived = page.find((one) => one.tag === tag)
+    if (arrived !== undefined) return Option.getOrElse(decodeStored(arrived.body), () => notStored).exit
+    if (page.length < eventPage) return undefined
+    after = page.at(-1)?.sequence ?? after
+  }
+})
 
 /** The workflow's own code may complete a deferred with a failure. That equals no value that a caller can send. */
 const notStored: typeof StoredEvent.Type = { exit: {} }

@@ -29,17 +29,15 @@ export interface FoundInstance {
 }
 
 /** Finds a machine. Refuses an Effect workflow, which has no states and events of a machine. */
-export const findMachine = (name: string) =>
-  Effect.gen(function* () {
-    const entry = yield* findEntry(name)
-    if (entry._tag === "EffectWorkflow") return yield* new NotAMachine({ machine: name })
-    return { machine: entry.machine, json: (yield* Machines).json(entry.machine) }
-  })
+export const findMachine = Effect.fn("find.findMachine")(function* (name: string) {
+  const entry = yield* findEntry(name)
+  if (entry._tag === "EffectWorkflow") return yield* new NotAMachine({ machine: name })
+  return { machine: entry.machine, json: (yield* Machines).json(entry.machine) }
+})
 
-export const find = (key: InstanceKey) =>
-  Effect.gen(function* () {
-    const { machine, json } = yield* findMachine(key.machine)
-    // The engine knows every listed machine.
-    const instance = Option.getOrThrow((yield* Engine).find(key))
-    return { instance, machine, json } satisfies FoundInstance
-  })
+export const find = Effect.fn("find.find")(function* (key: InstanceKey) {
+  const { machine, json } = yield* findMachine(key.machine)
+  // The engine knows every listed machine.
+  const instance = Option.getOrThrow((yield* Engine).find(key))
+  return { instance, machine, json } satisfies FoundInstance
+})

@@ -46,12 +46,11 @@ const namespacesInFolder = (data: string): ReadonlyArray<Namespace> => {
     .sort()
 }
 
-const namespacesInBucket = (data: string) =>
-  Effect.gen(function* () {
-    const folder = folderIn(folderAt(data), "canonical")
-    const names = Stream.map((yield* Storage).list(folder), ({ uri }) => /^([^/]+)\/current\.json$/.exec(uri.slice(folder.length))?.[1])
-    return (yield* Stream.runCollect(names)).filter(Schema.is(Namespace))
-  })
+const namespacesInBucket = Effect.fnUntraced(function* (data: string) {
+  const folder = folderIn(folderAt(data), "canonical")
+  const names = Stream.map((yield* Storage).list(folder), ({ uri }) => /^([^/]+)\/current\.json$/.exec(uri.slice(folder.length))?.[1])
+  return (yield* Stream.runCollect(names)).filter(Schema.is(Namespace))
+})
 
 /** The current version of a graph. */
 export const current = (namespace: Namespace) =>
@@ -128,13 +127,16 @@ type ProvenanceQuery = NonNullable<Parameters<Facts["factsOf"]>[2]> & {
 }
 
 /** A page of the facts of an entity, each with its document and the words that state it. */
-export const provenance = (version: GraphVersion, entity: string, { places = false, ...asked }: ProvenanceQuery = {}) =>
-  Effect.gen(function* () {
-    const facts = yield* GraphFacts
-    const { items, next } = yield* facts.factsOf(version, entity, asked)
-    const found = places ? yield* facts.placesOf(items) : new Map<SourcedFact, ReadonlyArray<Place>>()
-    return paged({ facts: items.map((fact) => provenanceOf(fact, found.get(fact))) }, next)
-  })
+export const provenance = Effect.fn("graph.provenance")(function* (
+  version: GraphVersion,
+  entity: string,
+  { places = false, ...asked }: ProvenanceQuery = {},
+) {
+  const facts = yield* GraphFacts
+  const { items, next } = yield* facts.factsOf(version, entity, asked)
+  const found = places ? yield* facts.placesOf(items) : new Map<SourcedFact, ReadonlyArray<Place>>()
+  return paged({ facts: items.map((fact) => provenanceOf(fact, found.get(fact))) }, next)
+})
 
 export interface ReportQuery {
   /** Only documents that the graph shows as this batch extracted them. */
@@ -147,21 +149,20 @@ export interface ReportQuery {
  * A report for readers: one HTML file that marks the facts in the text of each document, as a stream of pieces. The text of a document
  * is read when the stream reaches it.
  */
-export const report = (version: GraphVersion, { batch, limit }: ReportQuery) =>
-  Effect.gen(function* () {
-    // The validation report of the batch that extracted them has the quarantined facts.
-    const ids = batch === undefined ? version.contributions.map(({ batchId }) => batchId) : [batch]
-    if (batch !== undefined) yield* batches.status(batch)
-    const reports = yield* Effect.forEach(ids, batches.validationReport)
-    const quarantined = reports.flatMap((one) => one?.statements ?? [])
-    const found = yield* factReport(version, { limit, quarantined, ...optional({ batch }) })
-    const page = reportPage(found, yield* Clock.currentTimeMillis)
-    const documents = Stream.mapEffect(Stream.fromIterable(found.documents.entries()), ([at, document]) =>
-      Effect.map(reportedText(document), (text) => page.document(document, at, text)),
-    )
-    const pieces = Stream.make(page.head).pipe(Stream.concat(documents), Stream.concat(Stream.make(page.tail)))
-    return { contentPolicy: page.contentPolicy, documents: found.documents.length, documentsTotal: found.documentsTotal, pieces }
-  })
+export const report = Effect.fn("graph.report")(function* (version: GraphVersion, { batch, limit }: ReportQuery) {
+  // The validation report of the batch that extracted them has the quarantined facts.
+  const ids = batch === undefined ? version.contributions.map(({ batchId }) => batchId) : [batch]
+  if (batch !== undefined) yield* batches.status(batch)
+  const reports = yield* Effect.forEach(ids, batches.validationReport)
+  const quarantined = reports.flatMap((one) => one?.statements ?? [])
+  const found = yield* factReport(version, { limit, quarantined, ...optional({ batch }) })
+  const page = reportPage(found, yield* Clock.currentTimeMillis)
+  const documents = Stream.mapEffect(Stream.fromIterable(found.documents.entries()), ([at, document]) =>
+    Effect.map(reportedText(document), (text) => page.document(document, at, text)),
+  )
+  const pieces = Stream.make(page.head).pipe(Stream.concat(documents), Stream.concat(Stream.make(page.tail)))
+  return { contentPolicy: page.contentPolicy, documents: found.documents.length, documentsTotal: found.documentsTotal, pieces }
+})
 
 /** The batches that added to a version of a graph. */
 export const contributions = ({ contributions: added }: GraphVersion) =>

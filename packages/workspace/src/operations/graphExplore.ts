@@ -42,18 +42,20 @@ const summaryOf = ({ version, previous, contributions }: GraphVersion, triples: 
 })
 
 /** The versions of a graph, newest first, after a given version. A version whose file is missing ends the list. */
-export const versions = (namespace: Namespace, { limit, after }: { readonly limit: number; readonly after?: ContentHash | undefined }) =>
-  Effect.gen(function* () {
-    const graph = yield* CanonicalGraph.CanonicalGraph
-    const found: Array<ReturnType<typeof summaryOf>> = []
-    let one: GraphVersion | undefined = yield* versionOf(namespace, after)
-    if (after !== undefined) one = yield* previousOf(graph, one)
-    while (one !== undefined && found.length < limit) {
-      found.push(summaryOf(one, yield* graph.countTriples(one)))
-      one = yield* previousOf(graph, one)
-    }
-    return paged({ versions: found }, one === undefined ? undefined : found.at(-1)?.version)
-  })
+export const versions = Effect.fn("graphExplore.versions")(function* (
+  namespace: Namespace,
+  { limit, after }: { readonly limit: number; readonly after?: ContentHash | undefined },
+) {
+  const graph = yield* CanonicalGraph.CanonicalGraph
+  const found: Array<ReturnType<typeof summaryOf>> = []
+  let one: GraphVersion | undefined = yield* versionOf(namespace, after)
+  if (after !== undefined) one = yield* previousOf(graph, one)
+  while (one !== undefined && found.length < limit) {
+    found.push(summaryOf(one, yield* graph.countTriples(one)))
+    one = yield* previousOf(graph, one)
+  }
+  return paged({ versions: found }, one === undefined ? undefined : found.at(-1)?.version)
+})
 
 const previousOf = (graph: (typeof CanonicalGraph.CanonicalGraph)["Service"], { namespace, previous }: GraphVersion) =>
   Option.isNone(previous)
@@ -63,14 +65,18 @@ const previousOf = (graph: (typeof CanonicalGraph.CanonicalGraph)["Service"], { 
       )
 
 /** The facts that documents state in one version and not in the other. */
-export const diff = (namespace: Namespace, from: ContentHash, to: ContentHash | undefined, limit: number) =>
-  Effect.gen(function* () {
-    const graph = yield* CanonicalGraph.CanonicalGraph
-    const before = yield* graph.version(namespace, from)
-    const after = yield* versionOf(namespace, to)
-    const changed = yield* diffGraphs(graph.lines(before), graph.lines(after), { limit })
-    return { namespace, from: before.version, to: after.version, ...changed }
-  })
+export const diff = Effect.fn("graphExplore.diff")(function* (
+  namespace: Namespace,
+  from: ContentHash,
+  to: ContentHash | undefined,
+  limit: number,
+) {
+  const graph = yield* CanonicalGraph.CanonicalGraph
+  const before = yield* graph.version(namespace, from)
+  const after = yield* versionOf(namespace, to)
+  const changed = yield* diffGraphs(graph.lines(before), graph.lines(after), { limit })
+  return { namespace, from: before.version, to: after.version, ...changed }
+})
 
 /** The most nodes of a neighbourhood. */
 export const mostNodes = 300
@@ -97,46 +103,50 @@ interface EdgeView {
   readonly witnesses: number
 }
 
+export interface NeighbourhoodQuery extends QueryOptions {
+  readonly depth?: number
+  readonly limit?: number
+}
+
 /** The entities around an entity, breadth first: at most `limit` nodes, each with the number of its relations that are not shown. */
-export const neighbourhood = (
+export const neighbourhood = Effect.fn("graphExplore.neighbourhood")(function* (
   version: GraphVersion,
   entity: string,
-  { depth = 1, limit = 100, ...options }: { readonly depth?: number; readonly limit?: number } & QueryOptions,
-) =>
-  Effect.gen(function* () {
-    const facts = yield* GraphFacts
-    const most = Math.max(1, Math.min(limit, mostNodes))
-    const nodes = new Map<string, { label: string | undefined; readonly depth: number; relations: number | undefined }>()
-    const edges = new Map<string, EdgeView>()
-    nodes.set(entity, { label: undefined, depth: 0, relations: undefined })
-    let expanded = 0
-    // The loop also visits nodes that are added while it runs.
-    for (const [iri, node] of nodes) {
-      if (node.depth >= Math.max(1, depth) || expanded++ >= mostExpanded) break
-      const { items, next } = yield* facts.relations(version, { ...options, entity: iri, limit: relationsRead })
-      const between = items.flatMap(edgeOf)
-      node.relations = between.length + (next === undefined ? 0 : 1)
-      for (const { edge, ends } of between) {
-        for (const end of ends) {
-          const known = nodes.get(end.iri)
-          if (known !== undefined) known.label ??= end.label
-          else if (nodes.size < most) nodes.set(end.iri, { label: end.label, depth: node.depth + 1, relations: undefined })
-        }
-        if (nodes.has(edge.from) && nodes.has(edge.to)) edges.set(`${edge.from} ${edge.property} ${edge.to}`, edge)
+  { depth = 1, limit = 100, ...options }: NeighbourhoodQuery,
+) {
+  const facts = yield* GraphFacts
+  const most = Math.max(1, Math.min(limit, mostNodes))
+  const nodes = new Map<string, { label: string | undefined; readonly depth: number; relations: number | undefined }>()
+  const edges = new Map<string, EdgeView>()
+  nodes.set(entity, { label: undefined, depth: 0, relations: undefined })
+  let expanded = 0
+  // The loop also visits nodes that are added while it runs.
+  for (const [iri, node] of nodes) {
+    if (node.depth >= Math.max(1, depth) || expanded++ >= mostExpanded) break
+    const { items, next } = yield* facts.relations(version, { ...options, entity: iri, limit: relationsRead })
+    const between = items.flatMap(edgeOf)
+    node.relations = between.length + (next === undefined ? 0 : 1)
+    for (const { edge, ends } of between) {
+      for (const end of ends) {
+        const known = nodes.get(end.iri)
+        if (known !== undefined) known.label ??= end.label
+        else if (nodes.size < most) nodes.set(end.iri, { label: end.label, depth: node.depth + 1, relations: undefined })
       }
+      if (nodes.has(edge.from) && nodes.has(edge.to)) edges.set(`${edge.from} ${edge.property} ${edge.to}`, edge)
     }
-    const shown = new Map<string, number>()
-    for (const { from, to } of edges.values()) for (const end of new Set([from, to])) shown.set(end, (shown.get(end) ?? 0) + 1)
-    const views = [...nodes].map(
-      ([iri, { label, depth: steps, relations }]): NodeView => ({
-        iri,
-        ...optional({ label }),
-        depth: steps,
-        hidden: relations === undefined ? 0 : Math.max(0, relations - (shown.get(iri) ?? 0)),
-      }),
-    )
-    return { entity, nodes: views, edges: [...edges.values()] }
-  })
+  }
+  const shown = new Map<string, number>()
+  for (const { from, to } of edges.values()) for (const end of new Set([from, to])) shown.set(end, (shown.get(end) ?? 0) + 1)
+  const views = [...nodes].map(
+    ([iri, { label, depth: steps, relations }]): NodeView => ({
+      iri,
+      ...optional({ label }),
+      depth: steps,
+      hidden: relations === undefined ? 0 : Math.max(0, relations - (shown.get(iri) ?? 0)),
+    }),
+  )
+  return { entity, nodes: views, edges: [...edges.values()] }
+})
 
 /** A relation between two entities. Values are not nodes. */
 const edgeOf = ({ subject, property, object, confidence, witnesses }: GraphRelation) =>
@@ -157,20 +167,22 @@ export interface FactQuery extends QueryOptions {
 const mostPages = 20
 
 /** The places in documents that state facts of a subject, filtered by property and object. */
-export const facts = (version: GraphVersion, { subject, property, object, limit = 100, after, ...options }: FactQuery) =>
-  Effect.gen(function* () {
-    const service = yield* GraphFacts
-    const found: Array<ReturnType<typeof provenanceOf>> = []
-    let from = after
-    for (let page = 0; page < mostPages; page++) {
-      const { items, next } = yield* service.factsOf(version, subject, { ...options, limit, ...optional({ after: from }) })
-      const views = items.map((fact) => provenanceOf(fact, undefined))
-      found.push(...views.filter((one) => (property ?? one.property) === one.property && (object ?? one.object) === one.object))
-      from = next
-      if (from === undefined || found.length >= limit) break
-    }
-    return paged({ facts: found }, from)
-  })
+export const facts = Effect.fn("graphExplore.facts")(function* (
+  version: GraphVersion,
+  { subject, property, object, limit = 100, after, ...options }: FactQuery,
+) {
+  const service = yield* GraphFacts
+  const found: Array<ReturnType<typeof provenanceOf>> = []
+  let from = after
+  for (let page = 0; page < mostPages; page++) {
+    const { items, next } = yield* service.factsOf(version, subject, { ...options, limit, ...optional({ after: from }) })
+    const views = items.map((fact) => provenanceOf(fact, undefined))
+    found.push(...views.filter((one) => (property ?? one.property) === one.property && (object ?? one.object) === one.object))
+    from = next
+    if (from === undefined || found.length >= limit) break
+  }
+  return paged({ facts: found }, from)
+})
 
 /** Characters of context on each side of the requested range. */
 const around = 2000
@@ -184,30 +196,29 @@ const largestSource = 50_000_000
  * A part of the text from which the facts of a document were extracted. `matchesRun`: whether the source still has the extracted
  * content; absent where that is unknown.
  */
-export const documentText = (
+export const documentText = Effect.fn("graphExplore.documentText")(function* (
   version: GraphVersion,
   documentId: DocumentId,
   { start = 0, end }: { readonly start?: number; readonly end?: number },
-) =>
-  Effect.gen(function* () {
-    const documents = yield* Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => graph.documents(version))
-    const document = documents.get(documentId)
-    const missing = new DocumentNotFound({ namespace: version.namespace, documentId })
-    if (document?.runId === undefined) return yield* missing
-    const text = yield* Effect.flatMap(Extractions, (extractions) => extractions.text(document.runId as never)).pipe(
-      Effect.catchTag(["ArtifactMissing", "BlobNotFound", "ArtifactDamaged"], () => Effect.fail(missing)),
-    )
-    const from = Math.max(0, Math.min(start, text.length) - around)
-    const through = Math.min(text.length, from + longestText, (end ?? start + around) + around)
-    const matchesRun = yield* isUnchanged(document)
-    return {
-      documentId,
-      text: text.slice(from, Math.max(from, through)),
-      from,
-      length: text.length,
-      ...optional({ source: document.source, title: document.title, run: document.runId, matchesRun }),
-    }
-  })
+) {
+  const documents = yield* Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => graph.documents(version))
+  const document = documents.get(documentId)
+  const missing = new DocumentNotFound({ namespace: version.namespace, documentId })
+  if (document?.runId === undefined) return yield* missing
+  const text = yield* Effect.flatMap(Extractions, (extractions) => extractions.text(document.runId as never)).pipe(
+    Effect.catchTag(["ArtifactMissing", "BlobNotFound", "ArtifactDamaged"], () => Effect.fail(missing)),
+  )
+  const from = Math.max(0, Math.min(start, text.length) - around)
+  const through = Math.min(text.length, from + longestText, (end ?? start + around) + around)
+  const matchesRun = yield* isUnchanged(document)
+  return {
+    documentId,
+    text: text.slice(from, Math.max(from, through)),
+    from,
+    length: text.length,
+    ...optional({ source: document.source, title: document.title, run: document.runId, matchesRun }),
+  }
+})
 
 const isUnchanged = ({
   source,
@@ -237,13 +248,12 @@ const Counted = Schema.fromJsonString(
 )
 
 /** The values of `?name` in a pattern, most frequent first. */
-const namesIn = (version: GraphVersion, pattern: string, options: QueryOptions) =>
-  Effect.gen(function* () {
-    const select = `SELECT ?name (COUNT(*) AS ?count) WHERE { ${pattern} } GROUP BY ?name ORDER BY DESC(?count) LIMIT 500`
-    const { body } = yield* Effect.flatMap(GraphQuery, (queries) => queries.query(version, select, options))
-    const { results } = yield* Effect.orDie(Schema.decodeEffect(Counted)(body))
-    return results.bindings.map(({ name, count }) => ({ iri: name.value, count: count.value }))
-  })
+const namesIn = Effect.fnUntraced(function* (version: GraphVersion, pattern: string, options: QueryOptions) {
+  const select = `SELECT ?name (COUNT(*) AS ?count) WHERE { ${pattern} } GROUP BY ?name ORDER BY DESC(?count) LIMIT 500`
+  const { body } = yield* Effect.flatMap(GraphQuery, (queries) => queries.query(version, select, options))
+  const { results } = yield* Effect.orDie(Schema.decodeEffect(Counted)(body))
+  return results.bindings.map(({ name, count }) => ({ iri: name.value, count: count.value }))
+})
 
 /** The classes and properties that a graph uses, most frequent first, for the completion of queries. */
 export const vocabulary = (version: GraphVersion, options: QueryOptions) =>

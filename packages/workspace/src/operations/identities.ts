@@ -17,32 +17,33 @@ export interface IdentityChange extends IdentityRequest {
 }
 
 /** Decides, and changes the graph. */
-export const decide = (namespace: Namespace, { by, reason, ...request }: IdentityChange) =>
-  Effect.gen(function* () {
-    const identities = yield* Identities
-    yield* current(namespace)
-    const actor = { by: actorName(by), ...optional({ reason: reason?.trim().slice(0, longestReason) || undefined }) }
-    const { isRepeated } = yield* CurrentAttempt
-    if (isRepeated) {
-      // An earlier attempt at the request may have decided: its entities are then no longer as the request names them.
-      yield* identities.finish
-      const isSame = (one: IdentityDecision) =>
-        one.kind === request.kind && one.by === actor.by && request.entities.every((entity, index) => one.entities[index] === entity)
-      const [latest] = (yield* identities.list(namespace, { limit: attemptsWithin })).filter(isSame)
-      if (latest?.state === "pending" || latest?.state === "applied") return { ...latest, state: "applied" as const }
-    }
-    return yield* identities.decide(namespace, request, actor)
-  })
+export const decide = Effect.fn("identities.decide")(function* (namespace: Namespace, { by, reason, ...request }: IdentityChange) {
+  const identities = yield* Identities
+  yield* current(namespace)
+  const actor = { by: actorName(by), ...optional({ reason: reason?.trim().slice(0, longestReason) || undefined }) }
+  const { isRepeated } = yield* CurrentAttempt
+  if (isRepeated) {
+    // An earlier attempt at the request may have decided: its entities are then no longer as the request names them.
+    yield* identities.finish
+    const isSame = (one: IdentityDecision) =>
+      one.kind === request.kind && one.by === actor.by && request.entities.every((entity, index) => one.entities[index] === entity)
+    const [latest] = (yield* identities.list(namespace, { limit: attemptsWithin })).filter(isSame)
+    if (latest?.state === "pending" || latest?.state === "applied") return { ...latest, state: "applied" as const }
+  }
+  return yield* identities.decide(namespace, request, actor)
+})
 
 /** Takes a decision back. */
 export const undo = (namespace: Namespace, decision: number, by: string) =>
   Effect.flatMap(Identities, (identities) => identities.undo(namespace, decision, { by: actorName(by) }))
 
 /** A page of decisions, newest first. */
-export const list = (namespace: Namespace, { limit, after }: { readonly limit: number; readonly after?: number | undefined }) =>
-  Effect.gen(function* () {
-    yield* current(namespace)
-    const found = yield* Effect.flatMap(Identities, (identities) => identities.list(namespace, { limit: limit + 1, before: after }))
-    const decisions = found.slice(0, limit)
-    return paged({ decisions }, found.length > limit ? decisions.at(-1)?.id : undefined)
-  })
+export const list = Effect.fn("identities.list")(function* (
+  namespace: Namespace,
+  { limit, after }: { readonly limit: number; readonly after?: number | undefined },
+) {
+  yield* current(namespace)
+  const found = yield* Effect.flatMap(Identities, (identities) => identities.list(namespace, { limit: limit + 1, before: after }))
+  const decisions = found.slice(0, limit)
+  return paged({ decisions }, found.length > limit ? decisions.at(-1)?.id : undefined)
+})

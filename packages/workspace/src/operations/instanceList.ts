@@ -87,61 +87,58 @@ export const listingOf = (
 })
 
 /** A page of instances and executions. `scanned`: the page ended early, after examining this many instances; the next page continues. */
-export const list = (query: InstanceQuery) =>
-  Effect.gen(function* () {
-    const limit = Math.min(longestPage, Math.max(1, Math.floor(query.limit ?? defaultPage) || defaultPage))
-    const isSearch = query.search !== undefined && query.search !== ""
-    const { instances, next, scanned, filling }: FoundPage = isFieldSearch(query)
-      ? yield* ofFields(query, limit)
-      : yield* Effect.map(isSearch ? searched(query, limit) : listed(query, limit), ({ instances, ...page }) => ({
-          ...page,
-          instances: instances.map(listedInstance),
-        }))
-    const engine = yield* Engine
-    return { instances: instances.map((one) => listingOf(one, outcomeOf(engine, one))), ...optional({ next, scanned, filling }) }
-  })
+export const list = Effect.fn("instanceList.list")(function* (query: InstanceQuery) {
+  const limit = Math.min(longestPage, Math.max(1, Math.floor(query.limit ?? defaultPage) || defaultPage))
+  const isSearch = query.search !== undefined && query.search !== ""
+  const { instances, next, scanned, filling }: FoundPage = isFieldSearch(query)
+    ? yield* ofFields(query, limit)
+    : yield* Effect.map(isSearch ? searched(query, limit) : listed(query, limit), ({ instances, ...page }) => ({
+        ...page,
+        instances: instances.map(listedInstance),
+      }))
+  const engine = yield* Engine
+  return { instances: instances.map((one) => listingOf(one, outcomeOf(engine, one))), ...optional({ next, scanned, filling }) }
+})
 
 /** By indexed fields and labels. Failed instances are those in final states of failure. */
-const ofFields = (query: InstanceQuery, limit: number) =>
-  Effect.gen(function* () {
-    const { machine = "", search, status, updatedAfter, updatedBefore, after } = query
-    const asked = statesOf(query)
-    const known = Option.getOrUndefined((yield* Engine).machine(machine))
-    const failed = status === "failed" ? possibleStates(machine, known, status) : undefined
-    const state = failed === undefined ? asked : failed.filter((tag) => asked.length === 0 || asked.includes(tag))
-    return yield* searchFields(query, {
-      limit,
-      ...(state.length === 0 && failed === undefined ? {} : { state }),
-      ...optional({
-        status: status === "failed" ? ("final" as const) : status,
-        idPrefix: search === "" ? undefined : search,
-        updatedAfter,
-        updatedBefore,
-        after,
-      }),
-    })
+const ofFields = Effect.fnUntraced(function* (query: InstanceQuery, limit: number) {
+  const { machine = "", search, status, updatedAfter, updatedBefore, after } = query
+  const asked = statesOf(query)
+  const known = Option.getOrUndefined((yield* Engine).machine(machine))
+  const failed = status === "failed" ? possibleStates(machine, known, status) : undefined
+  const state = failed === undefined ? asked : failed.filter((tag) => asked.length === 0 || asked.includes(tag))
+  return yield* searchFields(query, {
+    limit,
+    ...(state.length === 0 && failed === undefined ? {} : { state }),
+    ...optional({
+      status: status === "failed" ? ("final" as const) : status,
+      idPrefix: search === "" ? undefined : search,
+      updatedAfter,
+      updatedBefore,
+      after,
+    }),
   })
+})
 
 const statesOf = ({ state }: InstanceConditions): ReadonlyArray<string> =>
   state === undefined ? [] : typeof state === "string" ? [state] : state
 
-const listed = (query: InstanceQuery, limit: number) =>
-  Effect.gen(function* () {
-    const { machine, status, updatedAfter, updatedBefore, after } = query
-    const order = query.order === "newest" ? "newest" : "oldest"
-    const times = optional({ updatedAfter, updatedBefore })
-    // The index of times serves the list of one machine and of all machines.
-    if (status === undefined && statesOf(query).length === 0)
-      return yield* Effect.flatMap(Journal, (journal) => journal.list({ ...optional({ machine, order }), ...times }, limit, after))
-    const machines = machine === undefined ? yield* Effect.flatMap(Journal, (journal) => journal.machines) : [machine]
-    const filters = yield* Effect.forEach(machines, (name) => filtersIn(name, query))
-    return yield* mergedList(
-      filters.flat().map((filter) => ({ ...filter, ...times })),
-      limit,
-      after,
-      order,
-    )
-  })
+const listed = Effect.fnUntraced(function* (query: InstanceQuery, limit: number) {
+  const { machine, status, updatedAfter, updatedBefore, after } = query
+  const order = query.order === "newest" ? "newest" : "oldest"
+  const times = optional({ updatedAfter, updatedBefore })
+  // The index of times serves the list of one machine and of all machines.
+  if (status === undefined && statesOf(query).length === 0)
+    return yield* Effect.flatMap(Journal, (journal) => journal.list({ ...optional({ machine, order }), ...times }, limit, after))
+  const machines = machine === undefined ? yield* Effect.flatMap(Journal, (journal) => journal.machines) : [machine]
+  const filters = yield* Effect.forEach(machines, (name) => filtersIn(name, query))
+  return yield* mergedList(
+    filters.flat().map((filter) => ({ ...filter, ...times })),
+    limit,
+    after,
+    order,
+  )
+})
 
 type MachineFilter = Omit<InstanceFilter, "order"> & { readonly machine: string }
 

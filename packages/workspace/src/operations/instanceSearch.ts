@@ -127,28 +127,27 @@ export const isFieldSearch = ({ where, order }: FieldQuery): boolean =>
   (where !== undefined && where.trim() !== "") || (order !== undefined && order !== "oldest" && order !== "newest")
 
 /** A page of the instances that fit. The other options are those of {@link Engine}'s `search`. */
-export const searchFields = (
+export const searchFields = Effect.fn("instanceSearch.searchFields")(function* (
   { machine: name, where = "", order }: FieldQuery,
   options: Omit<Parameters<(typeof Engine)["Service"]["search"]>[1], "where" | "labels" | "order">,
-) =>
-  Effect.gen(function* () {
-    if (name === undefined) {
-      const problem = "conditions on fields, and an order by one, are on the indexes of one machine"
-      return yield* new SearchRefused({ machine: "(any)", problem, nextStep: "name the machine" })
-    }
-    const { machine } = yield* findMachine(name)
-    const conditions = yield* parsed(name, where)
-    const isLabel = (one: Condition) => one.name.startsWith(labelPrefix)
-    const labels = conditions.filter(isLabel).map((one) => ({ ...one, name: one.name.slice(labelPrefix.length) }))
-    const ofFields = conditions.filter((one) => !isLabel(one))
-    const page: InstanceList = yield* (yield* Engine).search(machine, {
-      ...options,
-      where: combined(ofFields, (field) => kindIn(machine, field)),
-      labels: combined(labels, () => "text"),
-      order: yield* orderOf(name, order),
-    })
-    return page
+) {
+  if (name === undefined) {
+    const problem = "conditions on fields, and an order by one, are on the indexes of one machine"
+    return yield* new SearchRefused({ machine: "(any)", problem, nextStep: "name the machine" })
+  }
+  const { machine } = yield* findMachine(name)
+  const conditions = yield* parsed(name, where)
+  const isLabel = (one: Condition) => one.name.startsWith(labelPrefix)
+  const labels = conditions.filter(isLabel).map((one) => ({ ...one, name: one.name.slice(labelPrefix.length) }))
+  const ofFields = conditions.filter((one) => !isLabel(one))
+  const page: InstanceList = yield* (yield* Engine).search(machine, {
+    ...options,
+    where: combined(ofFields, (field) => kindIn(machine, field)),
+    labels: combined(labels, () => "text"),
+    order: yield* orderOf(name, order),
   })
+  return page
+})
 
 const kindIn = ({ blueprint }: KnownMachine, field: string): IndexKind | undefined =>
   blueprint.indexes?.find((one) => one.name === field)?.kind

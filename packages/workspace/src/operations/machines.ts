@@ -14,34 +14,33 @@ type Listed =
   | Exclude<MachineEntry, { readonly _tag: "EffectWorkflow" }>
   | Pick<Extract<MachineEntry, { readonly _tag: "EffectWorkflow" }>, "_tag" | "name" | "events">
 
-const listing = (entry: Listed) =>
-  Effect.gen(function* () {
-    const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(entry.name))
-    if (entry._tag === "EffectWorkflow")
-      return {
-        name: entry.name,
-        kind: "effect-workflow" as const,
-        states: Phase.literals,
-        events: Object.keys(entry.events),
-        counts: Object.fromEntries(counts),
-      }
-    const json = (yield* Machines).json(entry.machine)
-    const held = yield* countWith(entry.name, "held", mostHeld)
-    const { indexes } = entry.machine.blueprint
-    const filled = yield* indexProgress(entry.machine)
-    const all = [...json.stateTags.map((tag) => [tag, 0] as const), ...counts]
+const listing = Effect.fnUntraced(function* (entry: Listed) {
+  const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(entry.name))
+  if (entry._tag === "EffectWorkflow")
     return {
       name: entry.name,
-      kind: "machine" as const,
-      version: entry.machine.version,
-      states: json.stateTags,
-      events: json.eventTags,
-      counts: Object.fromEntries(all),
-      held,
-      ...(indexes === undefined ? noIndexes : { indexes: indexes.map(({ name, kind }) => ({ name, kind })) }),
-      ...(filled?.isComplete === false ? { indexing: filled } : noIndexes),
+      kind: "effect-workflow" as const,
+      states: Phase.literals,
+      events: Object.keys(entry.events),
+      counts: Object.fromEntries(counts),
     }
-  })
+  const json = (yield* Machines).json(entry.machine)
+  const held = yield* countWith(entry.name, "held", mostHeld)
+  const { indexes } = entry.machine.blueprint
+  const filled = yield* indexProgress(entry.machine)
+  const all = [...json.stateTags.map((tag) => [tag, 0] as const), ...counts]
+  return {
+    name: entry.name,
+    kind: "machine" as const,
+    version: entry.machine.version,
+    states: json.stateTags,
+    events: json.eventTags,
+    counts: Object.fromEntries(all),
+    held,
+    ...(indexes === undefined ? noIndexes : { indexes: indexes.map(({ name, kind }) => ({ name, kind })) }),
+    ...(filled?.isComplete === false ? { indexing: filled } : noIndexes),
+  }
+})
 
 const noIndexes = {}
 
@@ -70,41 +69,38 @@ const listedEntries = Effect.gen(function* () {
 })
 
 /** One machine. A workflow has no blueprint, but the schema of its payload. */
-export const get = (name: string) =>
-  Effect.gen(function* () {
-    const entry = yield* findEntry(name)
-    const listed = yield* listing(entry)
-    if (entry._tag === "EffectWorkflow") {
-      const schemas = Object.entries(entry.events).map(([event, { successSchema }]) => [event, jsonSchemaOf(successSchema)] as const)
-      return {
-        ...listed,
-        stateSchemas: {},
-        eventSchemas: Object.fromEntries(schemas),
-        payloadSchema: jsonSchemaOf(entry.workflow.payloadSchema),
-      }
+export const get = Effect.fn("machines.get")(function* (name: string) {
+  const entry = yield* findEntry(name)
+  const listed = yield* listing(entry)
+  if (entry._tag === "EffectWorkflow") {
+    const schemas = Object.entries(entry.events).map(([event, { successSchema }]) => [event, jsonSchemaOf(successSchema)] as const)
+    return {
+      ...listed,
+      stateSchemas: {},
+      eventSchemas: Object.fromEntries(schemas),
+      payloadSchema: jsonSchemaOf(entry.workflow.payloadSchema),
     }
-    const { eventSchemas, stateSchemas } = (yield* Machines).json(entry.machine)
-    return { ...listed, blueprint: entry.machine.blueprint, eventSchemas, stateSchemas }
-  })
+  }
+  const { eventSchemas, stateSchemas } = (yield* Machines).json(entry.machine)
+  return { ...listed, blueprint: entry.machine.blueprint, eventSchemas, stateSchemas }
+})
 
 /** The positions in the machine's diagram. The layout is computed once for each structure of a machine. */
-export const layout = (name: string, direction: "down" | "right" = "down") =>
-  Effect.gen(function* () {
-    const { machine } = yield* findMachine(name)
-    const { drawings } = yield* Machines
-    const places = yield* drawings.layout(machine, direction)
-    return { fingerprint: drawings.fingerprint(machine), ...places }
-  })
+export const layout = Effect.fn("machines.layout")(function* (name: string, direction: "down" | "right" = "down") {
+  const { machine } = yield* findMachine(name)
+  const { drawings } = yield* Machines
+  const places = yield* drawings.layout(machine, direction)
+  return { fingerprint: drawings.fingerprint(machine), ...places }
+})
 
-const countWith = (machine: string, status: "running" | "held", most = Number.POSITIVE_INFINITY) =>
-  Effect.gen(function* () {
-    const journal = yield* Journal
-    for (let count = 0, after: string | undefined; ; ) {
-      const page = yield* journal.page({ machine, status }, countPage, after)
-      count += page.length
-      if (page.length < countPage || count >= most) return count
-      after = page.at(-1)?.id
-    }
-  })
+const countWith = Effect.fnUntraced(function* (machine: string, status: "running" | "held", most = Number.POSITIVE_INFINITY) {
+  const journal = yield* Journal
+  for (let count = 0, after: string | undefined; ; ) {
+    const page = yield* journal.page({ machine, status }, countPage, after)
+    count += page.length
+    if (page.length < countPage || count >= most) return count
+    after = page.at(-1)?.id
+  }
+})
 
 const countPage = 1000

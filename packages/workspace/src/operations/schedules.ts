@@ -31,12 +31,11 @@ const viewOf = ({ definition, isDeclared, current, runs, ...info }: ScheduleInfo
 })
 
 /** Schedules by name, each with its latest run, and the targets that new ones may start. */
-export const list = (options: { readonly limit: number; readonly after?: string | undefined }) =>
-  Effect.gen(function* () {
-    const schedules = yield* Schedules
-    const page = yield* schedules.list({ limit: Math.min(1000, Math.max(1, options.limit)), ...optional({ after: options.after }) })
-    return { schedules: page.schedules.map(viewOf), targets: schedules.targets, ...optional({ next: page.next }) }
-  })
+export const list = Effect.fn("schedules.list")(function* (options: { readonly limit: number; readonly after?: string | undefined }) {
+  const schedules = yield* Schedules
+  const page = yield* schedules.list({ limit: Math.min(1000, Math.max(1, options.limit)), ...optional({ after: options.after }) })
+  return { schedules: page.schedules.map(viewOf), targets: schedules.targets, ...optional({ next: page.next }) }
+})
 
 /** A schedule with its latest runs and its next times. */
 export const get = (name: string) =>
@@ -69,17 +68,18 @@ export const resume = (name: string) => changing(name, (schedules, options) => s
 export const trigger = (name: string) => changing(name, (schedules, options) => schedules.trigger(name, options))
 
 /** Starts the nominal times of a range in the past. Returns how many there are. */
-export const backfill = (name: string, { from, to }: { readonly from: number; readonly to: number }) =>
-  Effect.gen(function* () {
-    const { eventId } = yield* CurrentAttempt
-    const count = yield* (yield* Schedules).backfill(name, { from, through: to }, optional({ id: eventId }))
-    return { count }
-  })
+export const backfill = Effect.fn("schedules.backfill")(function* (
+  name: string,
+  { from, to }: { readonly from: number; readonly to: number },
+) {
+  const { eventId } = yield* CurrentAttempt
+  const count = yield* (yield* Schedules).backfill(name, { from, through: to }, optional({ id: eventId }))
+  return { count }
+})
 
 /** Removes a schedule. A repeated request finds it removed already. */
-export const remove = (name: string) =>
-  Effect.gen(function* () {
-    const { isRepeated, eventId } = yield* CurrentAttempt
-    const removing = Effect.flatMap(Schedules, (schedules) => schedules.remove(name, optional({ id: eventId })))
-    yield* isRepeated ? Effect.catchTag(removing, "ScheduleNotFound", () => Effect.void) : removing
-  })
+export const remove = Effect.fn("schedules.remove")(function* (name: string) {
+  const { isRepeated, eventId } = yield* CurrentAttempt
+  const removing = Effect.flatMap(Schedules, (schedules) => schedules.remove(name, optional({ id: eventId })))
+  yield* isRepeated ? Effect.catchTag(removing, "ScheduleNotFound", () => Effect.void) : removing
+})

@@ -221,21 +221,20 @@ export const receivePlan = <E, R>({ fileName, content }: ReceivedFile<E, R>, opt
   )
 
 /** A page of uploads, each with its state and number of items. An upload whose status cannot be read is listed without them. */
-export const list = (query: { readonly limit: number; readonly after?: number | undefined }) =>
-  Effect.gen(function* () {
-    const uploads = yield* Uploads
-    const page = yield* uploads.batches({ limit: query.limit, ...optional({ after: query.after }) })
-    const listed = yield* Effect.forEach(
-      page.batches,
-      (batch) =>
-        Effect.map(Effect.option(uploads.status(batch.batchId)), (read) => ({
-          ...batch,
-          ...Option.match(read, { onNone: () => ({}), onSome: ({ state, items: counts }) => ({ state, total: counts.total }) }),
-        })),
-      { concurrency: 8 },
-    )
-    return paged({ uploads: listed }, page.next)
-  })
+export const list = Effect.fn("uploads.list")(function* (query: { readonly limit: number; readonly after?: number | undefined }) {
+  const uploads = yield* Uploads
+  const page = yield* uploads.batches({ limit: query.limit, ...optional({ after: query.after }) })
+  const listed = yield* Effect.forEach(
+    page.batches,
+    (batch) =>
+      Effect.map(Effect.option(uploads.status(batch.batchId)), (read) => ({
+        ...batch,
+        ...Option.match(read, { onNone: () => ({}), onSome: ({ state, items: counts }) => ({ state, total: counts.total }) }),
+      })),
+    { concurrency: 8 },
+  )
+  return paged({ uploads: listed }, page.next)
+})
 
 /** A page of the items of an upload; with a reason, only items that failed for that reason. */
 export const items = (id: string, query: EntryQuery) =>
@@ -245,41 +244,38 @@ export const items = (id: string, query: EntryQuery) =>
   )
 
 /** One item of an upload, with the history of its states and its source. */
-export const history = (id: string, index: number) =>
-  Effect.gen(function* () {
-    const uploads = yield* Uploads
-    const { entry, steps, source } = yield* uploads.history(id, index)
-    return {
-      ...itemOf(entry),
-      ...optional({ source: source ?? (yield* storedSource(uploads, id, entry)) }),
-      history: steps.map(({ state, at, attempt, problem }) => ({ state, at, attempt, ...optional({ problem }) })),
-    }
-  })
+export const history = Effect.fn("uploads.history")(function* (id: string, index: number) {
+  const uploads = yield* Uploads
+  const { entry, steps, source } = yield* uploads.history(id, index)
+  return {
+    ...itemOf(entry),
+    ...optional({ source: source ?? (yield* storedSource(uploads, id, entry)) }),
+    history: steps.map(({ state, at, attempt, problem }) => ({ state, at, attempt, ...optional({ problem }) })),
+  }
+})
 
 /** The JSON of a stored item; undefined if another item has replaced it since, whose content is not that of this upload. */
-const storedSource = (uploads: (typeof Uploads)["Service"], batchId: string, { state, id, index }: Entry) =>
-  Effect.gen(function* () {
-    if (state !== "stored" || id === undefined) return undefined
-    const { kind } = yield* uploads.status(batchId)
-    const found = yield* Effect.flatMap(uploads.named(kind), (named) => named.item(id))
-    const own = Option.filter(found, (stored) => stored.batchId === batchId && stored.index === index)
-    return Option.getOrUndefined(Option.map(own, ({ item }) => JSON.stringify(item)))
-  })
+const storedSource = Effect.fnUntraced(function* (uploads: (typeof Uploads)["Service"], batchId: string, { state, id, index }: Entry) {
+  if (state !== "stored" || id === undefined) return undefined
+  const { kind } = yield* uploads.status(batchId)
+  const found = yield* Effect.flatMap(uploads.named(kind), (named) => named.item(id))
+  const own = Option.filter(found, (stored) => stored.batchId === batchId && stored.index === index)
+  return Option.getOrUndefined(Option.map(own, ({ item }) => JSON.stringify(item)))
+})
 
 /** Replaces the content of a failed item, for the next retry. Content that would fail again is refused. */
-export const correct = (id: string, index: number, item: object) =>
-  Effect.gen(function* () {
-    const { before, isRepeated } = yield* CurrentAttempt
-    const uploads = yield* Uploads
-    const failed = Effect.map(uploads.items(id, { state: "failed", limit: 1, ...(index === 0 ? {} : { after: index - 1 }) }), (page) =>
-      page.items.some((one) => one.index === index),
-    )
-    const wasFailed = yield* before(failed)
-    // An earlier attempt at the request may have corrected the item, and a retry may have stored it since.
-    yield* Effect.catchTag(uploads.correct(id, index, item), "ItemNotFailed", (notFailed) =>
-      isRepeated && wasFailed ? Effect.void : Effect.fail(notFailed),
-    )
-  })
+export const correct = Effect.fn("uploads.correct")(function* (id: string, index: number, item: object) {
+  const { before, isRepeated } = yield* CurrentAttempt
+  const uploads = yield* Uploads
+  const failed = Effect.map(uploads.items(id, { state: "failed", limit: 1, ...(index === 0 ? {} : { after: index - 1 }) }), (page) =>
+    page.items.some((one) => one.index === index),
+  )
+  const wasFailed = yield* before(failed)
+  // An earlier attempt at the request may have corrected the item, and a retry may have stored it since.
+  yield* Effect.catchTag(uploads.correct(id, index, item), "ItemNotFailed", (notFailed) =>
+    isRepeated && wasFailed ? Effect.void : Effect.fail(notFailed),
+  )
+})
 
 /** The failed items of an upload as a file. */
 export const failures = (id: string, options: FailureOptions) => Effect.flatMap(Uploads, (uploads) => uploads.failures(id, options))
@@ -304,43 +300,39 @@ export const receiveCorrections = <E, R>(id: string, { fileName, content }: Rece
   )
 
 /** Retries the failed items of a partially completed upload, or resumes a failed upload. */
-export const retry = (id: string) =>
-  Effect.gen(function* () {
-    const { before, eventId } = yield* CurrentAttempt
-    const uploads = yield* Uploads
-    const now = yield* uploads.status(id)
-    const state = yield* before(Effect.succeed(now.state))
-    if (state === "completed") return yield* new UploadComplete({ batchId: id, stored: now.items.stored })
-    const retried: ReturnType<typeof uploads.retryBatch> =
-      state === "failed" ? uploads.retryBatch(id, eventId) : uploads.retryFailed(id, eventId)
-    return statusOf(yield* retried)
-  })
+export const retry = Effect.fn("uploads.retry")(function* (id: string) {
+  const { before, eventId } = yield* CurrentAttempt
+  const uploads = yield* Uploads
+  const now = yield* uploads.status(id)
+  const state = yield* before(Effect.succeed(now.state))
+  if (state === "completed") return yield* new UploadComplete({ batchId: id, stored: now.items.stored })
+  const retried: ReturnType<typeof uploads.retryBatch> =
+    state === "failed" ? uploads.retryBatch(id, eventId) : uploads.retryFailed(id, eventId)
+  return statusOf(yield* retried)
+})
 
 /** Stops the work of an upload. Stored items stay. */
-export const cancel = (id: string, reason?: string) =>
-  Effect.gen(function* () {
-    const { eventId } = yield* CurrentAttempt
-    const uploads = yield* Uploads
-    return statusOf(yield* uploads.cancel(id, reason, eventId))
-  })
+export const cancel = Effect.fn("uploads.cancel")(function* (id: string, reason?: string) {
+  const { eventId } = yield* CurrentAttempt
+  const uploads = yield* Uploads
+  return statusOf(yield* uploads.cancel(id, reason, eventId))
+})
 
 /** The kinds of uploads. */
 export const kinds = Effect.map(Uploads, (uploads) => ({ kinds: uploads.kinds }))
 
 /** Stored items of a kind by words, fields and time, as JSON. */
-export const searchKind = (kind: string, query: ItemQuery<string>) =>
-  Effect.gen(function* () {
-    const named = yield* (yield* Uploads).named(kind)
-    const page = yield* named.search(query)
-    return paged({ items: page.items }, page.next)
-  })
+export const searchKind = Effect.fn("uploads.searchKind")(function* (kind: string, query: ItemQuery<string>) {
+  const named = yield* (yield* Uploads).named(kind)
+  const page = yield* named.search(query)
+  return paged({ items: page.items }, page.next)
+})
 
 /** One stored item of a kind, as JSON. */
-export const itemOfKind = (kind: string, id: string) =>
-  Effect.gen(function* () {
-    const named = yield* (yield* Uploads).named(kind)
-    return yield* Effect.flatMap(
-      named.item(id),
-      Option.match({ onNone: () => Effect.fail(new StoredItemNotFound({ kind, id })), onSome: (item) => Effect.succeed(item) }),
-    )
-  })
+export const itemOfKind = Effect.fn("uploads.itemOfKind")(function* (kind: string, id: string) {
+  const named = yield* (yield* Uploads).named(kind)
+  return yield* Effect.flatMap(
+    named.item(id),
+    Option.match({ onNone: () => Effect.fail(new StoredItemNotFound({ kind, id })), onSome: (item) => Effect.succeed(item) }),
+  )
+})

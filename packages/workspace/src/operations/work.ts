@@ -15,15 +15,14 @@ export const isIdle = Effect.gen(function* () {
   return busy.length === 0
 })
 
-const isBusy = (entry: MachineEntry) =>
-  Effect.gen(function* () {
-    const journal = yield* Journal
-    const working = { machine: entry.name, needsOwner: true, status: "running" } as const
-    const { instances } = yield* journal.list(working, 1)
-    const { knowledge } = yield* Systems
-    const resting = Option.isSome(knowledge) ? restingStates[entry.name] : undefined
-    if (instances.length === 0 || resting === undefined || entry._tag !== "Machine") return instances.length > 0
-    const tags = entry.machine.blueprint.states.map(({ tag }) => tag).filter((tag) => !resting.includes(tag))
-    const found = yield* Effect.forEach(tags, (tag) => journal.list({ ...working, tag }, 1))
-    return found.some((page) => page.instances.length > 0)
-  })
+const isBusy = Effect.fnUntraced(function* (entry: MachineEntry) {
+  const journal = yield* Journal
+  const working = { machine: entry.name, needsOwner: true, status: "running" } as const
+  const { instances } = yield* journal.list(working, 1)
+  const { knowledge } = yield* Systems
+  const resting = Option.isSome(knowledge) ? restingStates[entry.name] : undefined
+  if (instances.length === 0 || resting === undefined || entry._tag !== "Machine") return instances.length > 0
+  const tags = entry.machine.blueprint.states.map(({ tag }) => tag).filter((tag) => !resting.includes(tag))
+  const found = yield* Effect.forEach(tags, (tag) => journal.list({ ...working, tag }, 1))
+  return found.some((page) => page.instances.length > 0)
+})
