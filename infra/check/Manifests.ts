@@ -1,4 +1,4 @@
-/** Reads compose.yaml and the manifests of kubernetes/: the containers of the image, and violations of its rules. */
+/** Reads compose.yaml and the manifests of infra/kubernetes: the containers of the image, and violations of its rules. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Yaml from "effect/encoding/Yaml"
@@ -119,7 +119,7 @@ const volumeProblems = (file: Node): ReadonlyArray<string> => {
 }
 
 export const kubernetesAt = (root: string): Deployment => {
-  const folder = join(root, "kubernetes")
+  const folder = join(root, "infra", "kubernetes")
   return kubernetesOf(
     readdirSync(folder)
       .filter((name) => name.endsWith(".yaml"))

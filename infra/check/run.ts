@@ -1,5 +1,5 @@
 /**
- * Checks a deployment as far as possible without a cloud and without a container engine: Dockerfile, compose.yaml, kubernetes/,
+ * Checks a deployment as far as possible without a cloud and without a container engine: Dockerfile, compose.yaml, infra/kubernetes,
  * infra/google, infra/grafana. `npm run check` runs it. `npm run soak -- container` also builds the image's stages.
  *
  *     npx node infra/check/run.ts
@@ -34,7 +34,7 @@ const problems = [
   ...globSync("infra/grafana/*.json", { cwd: root }).flatMap((file) =>
     dashboardProblems(file, JSON.parse(read(file)), metricsDefined(root)),
   ),
-  ...globSync(["docs/**/*.md", "kubernetes/*.md", "infra/**/*.md", "packages/*/README.md"], {
+  ...globSync(["docs/**/*.md", "infra/**/*.md", "packages/*/README.md"], {
     cwd: root,
     exclude: (path) => path.includes("node_modules"),
   }).flatMap((file) => guideProblems(file, read(file))),

@@ -54,7 +54,7 @@ async function loadSpeller() {
 
 /** @returns {ReadonlyArray<Line>} */
 function documents() {
-  const files = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/README.md", "infra/**/*.md", "kubernetes/*.md"], {
+  const files = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/README.md", "infra/**/*.md"], {
     cwd: root,
     exclude: (name) => name === "node_modules" || name === ".vitepress" || name === "reference" || name === "test",
   })

@@ -7,7 +7,7 @@ import { globalOptions } from "../src/line/options.mjs"
 import { parseLine } from "../src/line/parse.mjs"
 import { commands, nouns } from "../src/line/table.mjs"
 
-const folder = join(import.meta.dirname, "../../../kubernetes")
+const folder = join(import.meta.dirname, "../../../infra/kubernetes")
 
 type Node = { readonly [key: string]: Node } & ReadonlyArray<Node>
 
