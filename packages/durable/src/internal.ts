@@ -17,6 +17,7 @@ export {
   reachOperation,
 } from "./nodes/Routing.ts"
 export { failingOf, sideOf } from "./oracle/checkAll.ts"
+export { judgeExecutions } from "./oracle/ExecutionOracle.ts"
 export { FindingsOf } from "./oracle/Findings.ts"
 export { type BeginJudging, judgeInstances, judgeRange } from "./oracle/judgeRange.ts"
 export { Probes } from "./oracle/Probes.ts"
@@ -27,3 +28,5 @@ export { SharedResults } from "./runtime/SharedResults.ts"
 
 export { carryOutStart, type StartFailure } from "./schedule/Starter.ts"
 export { readEvent as readExecutionEvent } from "./workflow/ExecutionEvent.ts"
+export { registrationsOf } from "./workflow/Registrations.ts"
+export type { RegisteredWorkflow } from "./workflow/Run.ts"

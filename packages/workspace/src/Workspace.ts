@@ -40,8 +40,9 @@ import type * as Workflow from "effect/workflow/Workflow"
 import * as WorkflowEngine from "effect/workflow/WorkflowEngine"
 import { type EndedBatch, reportBatchEnds } from "./BatchEnds.ts"
 import { ClusterMember, type ClusterSettings } from "./ClusterMember.ts"
-import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices, type WorkflowEvents } from "./Config.ts"
+import { type Config, decodeConfig, type ProvidedServices } from "./Config.ts"
 import { CurrentWorkspace, type Role } from "./CurrentWorkspace.ts"
+import { definitionOf, eventsOf, layerOfWorkflow } from "./config/Workflows.ts"
 import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
 import { dataOf, localFolderOf } from "./DataLocation.ts"
 import type { SystemName } from "./errors.ts"
@@ -500,18 +501,6 @@ const executionRetention = (config: Config | undefined) => {
 
 /** A process that resumes no instances resumes no executions either. */
 const runsWorkflows = (options: Opening): boolean => options.role === "work" && engineOptions(options).resume !== false
-
-const definitionOf = (one: ConfiguredWorkflow<unknown>): Workflow.Any => ("workflow" in one ? one.workflow : one.definition)
-
-const eventsOf = (one: ConfiguredWorkflow<unknown>): WorkflowEvents => {
-  if ("workflow" in one) return one.events ?? {}
-  const named = one.eventNames.map((name) => [name, one.eventNamed(name)] as const)
-  return Object.fromEntries(named.flatMap(([name, deferred]) => (deferred === undefined ? [] : [[name, deferred]])))
-}
-
-/** The types of `defineConfig` guarantee that the layers of the configuration provide the workflow's other services. */
-const layerOfWorkflow = (one: ConfiguredWorkflow<unknown>): Layer.Layer<never, unknown, ProvidedServices> =>
-  "workflow" in one ? (one.layer as Layer.Layer<never, unknown, ProvidedServices>) : Layer.effectDiscard(one.register)
 
 const refusing = <A, R>(problem: string, effect: Effect.Effect<A, unknown, R>): Effect.Effect<A, WorkspaceRefused, R> =>
   Effect.mapError(effect, (cause) => notCorrect(problem, cause))

@@ -10,7 +10,7 @@ import type { Judgement } from "./Verdict.ts"
 /** Takes the events of one journal in their order, and then gives its judgement. */
 export interface Judge {
   readonly event: (record: EventRecord) => void
-  readonly end: Effect.Effect<Judgement>
+  readonly end: Effect.Effect<Judgement, PersistenceFailed>
 }
 
 /** Begins to judge a journal. */

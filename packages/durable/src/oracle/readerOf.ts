@@ -33,6 +33,7 @@ export const readerOf = (journal: JournalService): JournalReaderService => ({
       const isLast = page.length < limit || inRange.length < page.length
       return { journals: journals.flat(), next: isLast ? undefined : page.at(-1)?.id }
     }),
+  open: ({ machine, id }) => Effect.map(journal.open({ machine, id }), Option.getOrUndefined),
   events: (key, after, limit) => journal.events({ machine: key.machine, id: key.id }, after, limit),
 })
 

@@ -55,6 +55,8 @@ export interface JournalReaderService {
   readonly divide: (selection: JournalSelection, size: number) => Effect.Effect<Division, PersistenceFailed>
   /** At most `limit` journals of a range, in the order of their ids. */
   readonly page: (selection: JournalSelection, range: IdRange, limit: number) => Effect.Effect<JournalPage, PersistenceFailed>
+  /** One instance without its events; undefined where there is none. */
+  readonly open: (key: InstanceKey) => Effect.Effect<OpenedInstance | undefined, PersistenceFailed>
   /** Events after a sequence number, ascending, at most `limit`. */
   readonly events: (key: InstanceKey, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
 }

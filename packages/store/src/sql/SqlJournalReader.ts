@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
-import type { EventRecord } from "../contract/Commit.ts"
+import type { EventRecord, InstanceKey } from "../contract/Commit.ts"
 import type { IdRange, JournalReaderService, JournalSelection, ReadJournal } from "../contract/JournalReader.ts"
 import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
@@ -68,6 +68,11 @@ export const sqlJournalReader = (dialect: Dialect, reading: EventReading, bulk: 
           }),
         ),
       ),
+    open: (key) =>
+      persisting(
+        "open",
+        key,
+      )(Effect.map(consistently(openedRow(dialect, key)), ([row]) => (row === undefined ? undefined : openedOrHeld(row)))),
     events: (key, after, limit) =>
       persisting("events", key)(Effect.map(consistently(reading.events(key, after, limit)), (rows) => rows.map(eventOf))),
   }
@@ -123,6 +128,14 @@ const boundaryRows = (dialect: Dialect, selection: JournalSelection, size: numbe
   select n.id from (
     select i.id, row_number() over (order by i.id) as place from ${dialect.instances} i where ${selected(dialect, selection)}
   ) n where n.place % ${dialect.sql.literal(String(Math.max(1, Math.floor(size))))} = 0 order by n.id`
+
+const openedRow = (dialect: Dialect, { machine, id }: InstanceKey) => {
+  const { sql, instances, snapshots } = dialect
+  return sql<Row>`
+    select i.instance, ${openedColumns(dialect)}
+    from ${instances} i left join ${snapshots} s on s.instance = i.instance
+    where i.machine = ${machine} and i.id = ${id}`
+}
 
 const pageRows = (dialect: Dialect, selection: JournalSelection, { after, through }: IdRange, limit: number) => {
   const { sql, instances, snapshots } = dialect

@@ -5,7 +5,7 @@
 import { statSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { resolve } from "node:path"
-import { type Findings, Journal } from "@detent/durable"
+import { DurableWorkflow, type Findings, Journal } from "@detent/durable"
 import { FindingsOf, failingOf, judgeInstances, judgeRange, Probes, readerOf, sideOf } from "@detent/durable/internal"
 import type { PersistenceFailed } from "@detent/machine"
 import { makeProcessPool, moduleBeside, type ProcessPool } from "@detent/processes"
@@ -16,13 +16,16 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { type Config, ConfigRefused, configFileIn, fileOf, loadConfig } from "../Config.ts"
 import { CurrentWorkspace } from "../CurrentWorkspace.ts"
+import { definitionOf } from "../config/Workflows.ts"
 import { Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
-import { type JudgeInput, judgeTask, judgingBy, placeOf } from "../oracle/OracleTask.ts"
-import { findEntry, workflowPrefix } from "./find.ts"
+import { type Code, isWorkflow, type JudgeInput, judgeTask, judgingBy, placeOf } from "../oracle/OracleTask.ts"
+import { workflowsOf } from "../oracle/WorkflowsOf.ts"
+import { findEntry } from "./find.ts"
 
 /** What to judge, and by which code. */
 export interface OracleRequest {
@@ -120,11 +123,12 @@ const judgeAll = (request: OracleRequest) =>
           const input = { database: placeOf(address), after, selection, range, findings, ...optional({ before: old, whatIf }) }
           return judgeInWorker(pool, input, progress)
         }
+        const codes = canLoad || after === undefined ? undefined : yield* codesOf(machine, before, after)
         const here = (range: IdRange): Judged => {
           const judging =
-            after === undefined
+            codes === undefined
               ? judgeInstances({ before: undefined, after: sideOf(definition ?? { name: machine }), whatIf, probes: new Probes() })
-              : judgingBy(machine, before, after, whatIf)
+              : judgingBy(machine, { ...codes, whatIf }, reader)
           return judging === undefined ? Effect.succeed(nothing) : judgeRange(reader, judging, selection, range, { findings, progress })
         }
         yield* Effect.forEach(
@@ -139,6 +143,17 @@ const judgeAll = (request: OracleRequest) =>
       }),
     )
   })
+
+/** The codes, with their workflows where those are judged in this process. */
+const codesOf = (machine: string, before: Config | undefined, after: Config) => {
+  const codeOf = (config: Config): Effect.Effect<Code, ConfigRefused, Scope.Scope> =>
+    isWorkflow(machine)
+      ? Effect.map(workflowsOf(config), (workflows) => ({ config, workflows }))
+      : Effect.succeed({ config, workflows: new Map() })
+  return Effect.gen(function* () {
+    return { before: before === undefined ? undefined : yield* codeOf(before), after: yield* codeOf(after) }
+  })
+}
 
 type Judged = Effect.Effect<Findings, OracleFailed | PersistenceFailed>
 
@@ -183,8 +198,9 @@ interface Target {
 }
 
 /**
- * The machines to judge: those of the code and, where none is named, all that have instances. A machine that comes with Detent is judged by
- * the definition of this process, unless a configuration has one of the same name.
+ * The machines and workflows to judge: those of the code and, where none is named, all that have instances. A machine that comes with Detent
+ * is judged by the definition of this process, unless a configuration has one of the same name. A workflow that comes with Detent is not
+ * judged: its code is that of the installed version.
  */
 const targetsOf = (
   { machine }: Pick<OracleRequest, "machine">,
@@ -193,19 +209,26 @@ const targetsOf = (
   candidate: Config | undefined,
 ) =>
   Effect.gen(function* () {
-    if (machine !== undefined && candidate?.machines.some(({ name }) => name === machine) !== true) yield* findEntry(machine)
+    const inCandidate = candidate === undefined ? [] : namesIn(candidate)
+    if (machine !== undefined && !inCandidate.includes(machine)) yield* findEntry(machine)
     const stored = yield* reader.machines
     const listed = yield* Effect.flatMap(Machines, (machines) => machines.list)
     const after = candidate ?? config
-    const configured = new Set([...(config?.machines ?? []), ...(candidate?.machines ?? [])].map(({ name }) => name))
+    const inAfter = new Set(after === undefined ? [] : namesIn(after))
+    const configured = new Set([...(config === undefined ? [] : namesIn(config)), ...inCandidate])
     const names = machine === undefined ? [...new Set([...configured, ...stored])].sort() : [machine]
-    return names
-      .filter((name) => !name.startsWith(workflowPrefix))
-      .map((name): Target => {
-        if (after?.machines.some((one) => one.name === name)) {
-          return { machine: name, isKnown: true, after, before: candidate === undefined ? undefined : config }
-        }
-        const entry = configured.has(name) ? undefined : listed.find((one) => one.name === name)
-        return entry?._tag === "Machine" ? { machine: name, isKnown: true, definition: entry.machine } : { machine: name, isKnown: false }
-      })
+    return names.flatMap((name): ReadonlyArray<Target> => {
+      if (after !== undefined && inAfter.has(name)) {
+        return [{ machine: name, isKnown: true, after, before: candidate === undefined ? undefined : config }]
+      }
+      const entry = configured.has(name) ? undefined : listed.find((one) => one.name === name)
+      if (entry?._tag === "Machine") return [{ machine: name, isKnown: true, definition: entry.machine }]
+      return entry === undefined ? [{ machine: name, isKnown: false }] : []
+    })
   })
+
+/** The machines and workflows of a configuration, by the names of their instances. */
+const namesIn = ({ machines, workflows = [] }: Config): ReadonlyArray<string> => [
+  ...machines.map(({ name }) => name),
+  ...workflows.map((one) => DurableWorkflow.machineOf(definitionOf(one)._tag)),
+]

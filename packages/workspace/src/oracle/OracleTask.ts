@@ -1,6 +1,14 @@
 /** The task of a worker process of the oracle: judges a range of journals by code that it loads itself, on a connection that reads only. */
-import type { Findings } from "@detent/durable"
-import { type BeginJudging, judgeInstances, judgeRange, Probes, sideOf } from "@detent/durable/internal"
+import { DurableWorkflow, type Findings } from "@detent/durable"
+import {
+  type BeginJudging,
+  judgeExecutions,
+  judgeInstances,
+  judgeRange,
+  Probes,
+  type RegisteredWorkflow,
+  sideOf,
+} from "@detent/durable/internal"
 import type { TaskChannel } from "@detent/processes"
 import { type Database, readerIn } from "@detent/store/Database"
 import { type IdRange, JournalReader, type JournalReaderService, type JournalSelection } from "@detent/store/internal"
@@ -8,8 +16,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
-import { type Config, loadConfig } from "../Config.ts"
+import * as Scope from "effect/Scope"
+import { type Config, type ConfigRefused, loadConfig } from "../Config.ts"
 import { optional } from "../optional.ts"
+import { workflowsOf } from "./WorkflowsOf.ts"
 
 export const judgeTask = "oracle.judge"
 
@@ -53,22 +63,50 @@ const machineIn = (config: Config, name: string) => {
   return machine === undefined ? undefined : sideOf(machine, config.upcasters?.[name])
 }
 
-/** The question that two configurations ask of the instances of a machine. Undefined where the newer one has no such machine. */
+/** A configuration, with its workflows where those are judged. */
+export interface Code {
+  readonly config: Config
+  readonly workflows: ReadonlyMap<string, RegisteredWorkflow>
+}
+
+/** The question that two codes ask of the instances of a machine, or of the executions of a workflow. */
 export const judgingBy = (
   machine: string,
-  before: Config | undefined,
-  after: Config,
-  whatIf: number | undefined,
+  { before, after, whatIf }: { readonly before: Code | undefined; readonly after: Code; readonly whatIf: number | undefined },
+  reader: JournalReaderService,
 ): BeginJudging | undefined => {
-  const side = machineIn(after, machine)
+  if (isWorkflow(machine)) {
+    const workflow = after.workflows.get(machine)
+    if (workflow === undefined) return undefined
+    return judgeExecutions({ before: before?.workflows.get(machine), after: workflow, whatIf: whatIf !== undefined }, reader)
+  }
+  const side = machineIn(after.config, machine)
   if (side === undefined) return undefined
   return judgeInstances({
-    before: before === undefined ? undefined : machineIn(before, machine),
+    before: before === undefined ? undefined : machineIn(before.config, machine),
     after: side,
     whatIf,
     probes: new Probes(),
   })
 }
+
+/** Whether a name is that of a workflow, such as `workflow/trip`. */
+export const isWorkflow = (machine: string): boolean => machine.startsWith(DurableWorkflow.machineOf(""))
+
+const noWorkflows: ReadonlyMap<string, RegisteredWorkflow> = new Map()
+
+/** The workflows of files that this worker has loaded. Their services last as long as the process. */
+const loaded = new Map<string, ReadonlyMap<string, RegisteredWorkflow>>()
+const lifetime = Scope.makeUnsafe()
+
+const codeIn = (file: string, machine: string): Effect.Effect<Code, ConfigRefused> =>
+  Effect.gen(function* () {
+    const config = yield* loadConfig(file)
+    if (!isWorkflow(machine)) return { config, workflows: noWorkflows }
+    const workflows = loaded.get(file) ?? (yield* Scope.provide(workflowsOf(config), lifetime))
+    loaded.set(file, workflows)
+    return { config, workflows }
+  })
 
 /** Judges, and hands over the number of judged instances after each page. */
 export const judge = (
@@ -77,14 +115,15 @@ export const judge = (
 ): Promise<Findings> =>
   Effect.runPromise(
     Effect.gen(function* () {
+      const { machine } = selection
       const runtime = yield* readerAt(database)
-      const configs = yield* Effect.all({
-        before: before === undefined ? Effect.undefined : loadConfig(before),
-        after: loadConfig(after),
-      })
-      const judging = judgingBy(selection.machine, configs.before, configs.after, whatIf)
-      if (judging === undefined) return yield* Effect.die(new Error(`${after} has no machine ${selection.machine}`))
+      const codes = {
+        before: before === undefined ? undefined : yield* codeIn(before, machine),
+        after: yield* codeIn(after, machine),
+      }
       const reader: JournalReaderService = yield* Effect.promise(() => runtime.runPromise(JournalReader))
+      const judging = judgingBy(machine, { ...codes, whatIf }, reader)
+      if (judging === undefined) return yield* Effect.die(new Error(`${after} has no ${isWorkflow(machine) ? "" : "machine "}${machine}`))
       const progress = (judged: number) => Effect.promise(() => channel.emit([judged]))
       return yield* judgeRange(reader, judging, selection, range, { findings, ...optional({ progress }) })
     }),
