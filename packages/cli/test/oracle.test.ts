@@ -129,3 +129,34 @@ describe("the oracle at the command line", () => {
     assert.include(picture.err, "add --what-if")
   })
 })
+
+const trip = (second: string) => `
+import { workflow } from "@detent/durable/promise"
+import { defineConfig } from "@detent/workspace/Config"
+import * as Schema from "effect/Schema"
+const Trip = workflow({ name: "trip", input: { traveller: Schema.String }, events: { confirmed: Schema.String } }, async (_, durable) => {
+  await durable.step("book the flight", async () => "flight")
+  await durable.step("${second}", async () => "booked")
+  await durable.waitForEvent("confirmed")
+})
+export default defineConfig({ machines: [], workflows: [Trip] })
+`
+
+describe("executions of workflows at the command line", () => {
+  it("says which of them would take other steps under the code of another folder", async () => {
+    const folder = await temporaryFolder()
+    const cwd = join(folder, "now")
+    await project(cwd, trip("book a taxi"))
+    await project(join(folder, "new"), trip("book the train"))
+    const started = await run(["execution", "start", "trip", "--id", "trip-1", "--with", '{"traveller":"Ada"}'], { cwd })
+    assert.strictEqual(started.code, 0, started.err)
+    assert.strictEqual((await run(["worker", "--until-idle"], { cwd })).code, 0)
+    assert.include((await run(["execution", "list", "trip"], { cwd })).out, "Suspended")
+    const same = await run(["machine", "check"], { cwd })
+    assert.strictEqual(same.code, 0, same.err)
+    assert.match(same.out, /workflow\/trip +1 +1 +0 +0/)
+    const differs = await run(["machine", "check", "workflow/trip", "--against", "../new", "--workers", "1"], { cwd })
+    assert.strictEqual(differs.code, 6, differs.err)
+    assert.include(differs.out, "step book a taxi is gone, next: step book the train is new")
+  })
+})

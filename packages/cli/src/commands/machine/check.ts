@@ -21,7 +21,8 @@ export default command(
       "Run it before a deploy: it writes nothing. Every instance that has not ended is replayed. It is the same, it differs, or it is\n" +
       "held, because it would not open. Without --against, the code of this folder is compared with the states that are stored. With it,\n" +
       "the code of this folder is the one that runs now, and every decision of the past is taken again by the other one: states,\n" +
-      "requested effects, timers, raised events and answers are compared. Executions of workflows are not judged.\n" +
+      "requested effects, timers, raised events and answers are compared. Executions of workflows (workflow/NAME) run over their stored\n" +
+      "steps by both codes, up to the first step that is not stored; no step runs.\n" +
       "Exits with 0 if all are the same, with 6 if some decisions differ, and with 1 if some would be held, or if instances belong to a machine\n" +
       "that the code does not have.",
     arguments: [{ ...machineArgument, optional: true }],
@@ -47,6 +48,10 @@ export default command(
       {
         line: "detent machine check --against ../new --ended --since 30days",
         says: "compares the decisions of a month with those of new code",
+      },
+      {
+        line: "detent machine check workflow/trip --against ../new",
+        says: "shows which executions would take other steps under new code",
       },
       { line: "detent machine check order --against ../new --what-if --svg flows.svg", says: "how would all orders have ended under it?" },
     ],
