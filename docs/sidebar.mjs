@@ -67,6 +67,7 @@ export const sidebar = [
       { text: "Upgrade and roll back", link: "/guides/upgrade" },
       { text: "Backup and restore", link: "/guides/backup" },
       { text: "Security", link: "/guides/security" },
+      { text: "Inside of your own server", link: "/guides/embed" },
       { text: "Call it from a page", link: "/guides/client" },
       { text: "Debug a stuck instance", link: "/guides/debug" },
       { text: "Troubleshooting", link: "/guides/troubleshooting" },

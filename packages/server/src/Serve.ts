@@ -8,7 +8,7 @@
  */
 
 import * as Http from "node:http"
-import type { AddressInfo } from "node:net"
+import type { AddressInfo, ListenOptions } from "node:net"
 import { forkLoop } from "@detent/durable"
 import { explainWithFrames } from "@detent/machine/internal"
 import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
@@ -73,11 +73,19 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 }
 
 /** Serves the workspace in the context until the scope closes. */
-export const serve = (options: ServeOptions = {}) =>
-  Layer.effect(Server, start(options)).pipe(
-    Layer.provide(Layer.merge(InstanceFeed.layer, LiveFeed.layer)),
-    Layer.provide(accessOf(options)),
-    Layer.provide(Layer.mergeAll(LiveStreams.layer, Stopping.layer, RequestGrants.layer, NodeHttpServer.layerHttpServices)),
+export const serve = (options: ServeOptions = {}) => Layer.provide(Layer.effect(Server, start(options)), partsOf(options))
+
+/** Serves the workspace in the context on a Unix domain socket, or a named pipe of Windows, until the scope closes. */
+export const serveOnSocket = (path: string, options: SocketOptions) =>
+  Layer.provide(Layer.effect(Server, start(options, path)), partsOf(options))
+
+/** The options of a server that another server forwards requests to. */
+export type SocketOptions = Omit<ServeOptions, "host" | "port">
+
+const partsOf = (options: ServeOptions) =>
+  Layer.merge(InstanceFeed.layer, LiveFeed.layer).pipe(
+    Layer.provideMerge(accessOf(options)),
+    Layer.provideMerge(Layer.mergeAll(LiveStreams.layer, Stopping.layer, RequestGrants.layer, NodeHttpServer.layerHttpServices)),
   )
 
 const accessOf = ({ token, readToken }: ServeOptions) => {
@@ -85,7 +93,7 @@ const accessOf = ({ token, readToken }: ServeOptions) => {
   return Layer.merge(Tokens.layer(tokens), Sessions.layer(tokens))
 }
 
-const start = (options: ServeOptions) =>
+const start = (options: ServeOptions, socketPath?: string) =>
   Effect.gen(function* () {
     const { host = "127.0.0.1", port = defaultPort, token, readToken } = options
     const workspace = yield* CurrentWorkspace
@@ -186,7 +194,8 @@ const start = (options: ServeOptions) =>
     const run = Effect.runForkWith(yield* Effect.context<never>())
     // Emitted while it listens, such as when no file descriptor is free for a connection. Open connections remain.
     server.on("error", (cause) => run(Effect.logError(`the server could not accept a connection: ${explainWithFrames(cause)}`)))
-    yield* Effect.acquireRelease(listening(server, host, port), () =>
+    const listening = socketPath === undefined ? { host, port, backlog: 4096 } : { path: socketPath, backlog: 4096 }
+    yield* Effect.acquireRelease(listen(server, listening), () =>
       Effect.gen(function* () {
         stopping.begin()
         server.close()
@@ -200,18 +209,20 @@ const start = (options: ServeOptions) =>
         server.closeAllConnections()
       }),
     )
-    const bound = (server.address() as AddressInfo).port
+    const address = server.address() as AddressInfo | string
+    const bound = typeof address === "string" ? 0 : address.port
     return { host, port: bound, url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}` }
   })
 
 /** A WebSocket whose client leaves more unread bytes than this is closed. */
 const unreadBytes = 8_000_000
 
-const listening = (server: Http.Server, host: string, port: number): Effect.Effect<void, ListenFailed> =>
+const listen = (server: Http.Server, options: ListenOptions): Effect.Effect<void, ListenFailed> =>
   Effect.callback<void, ListenFailed>((resume) => {
+    const { path, host = path ?? "", port = 0 } = options
     const failed = (cause: unknown) => resume(Effect.fail(new ListenFailed({ host, port, cause })))
     server.once("error", failed)
-    server.listen({ host, port, backlog: 4096 }, () => {
+    server.listen(options, () => {
       server.off("error", failed)
       resume(Effect.void)
     })
