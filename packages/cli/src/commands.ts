@@ -19,6 +19,7 @@ const groups: ReadonlyArray<CommandGroup> = [
       serve: () => import("./commands/serve.ts"),
       worker: () => import("./commands/worker.ts"),
       activity: () => import("./commands/activity.ts"),
+      ask: () => import("./commands/ask.ts"),
       init: () => import("./commands/init.ts"),
       mcp: () => import("./commands/mcp.ts"),
       completions: () => import("./commands/completions.ts"),

@@ -68,12 +68,16 @@ describe("detent mcp", () => {
     const tools: ReadonlyArray<{ readonly name: string; readonly annotations: { readonly readOnlyHint: boolean } }> = listed.tools
     const names = tools.map(({ name }) => name).sort()
     assert.deepStrictEqual(names, [
+      "around_entity",
+      "ask_graph",
       "backfill_schedule",
       "change_schedule",
       "decide_identity",
       "decide_review",
       "define_schedule",
       "estimate_batch",
+      "facts_of",
+      "find_entities",
       "interrupt_execution",
       "label_instance",
       "list_commands",
@@ -88,6 +92,8 @@ describe("detent mcp", () => {
       "read_history",
       "read_instance",
       "read_schedule",
+      "read_text",
+      "read_vocabulary",
       "remove_schedule",
       "resume_execution",
       "retry_command",
@@ -166,7 +172,7 @@ describe("detent mcp", () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 31)
+    assert.strictEqual(result.tools.length, 37)
     assert.strictEqual((await client.close()).code, 0)
   })
 
@@ -282,6 +288,20 @@ describe("detent mcp", () => {
       sparql: 'ASK { ?x <http://www.w3.org/2000/01/rdf-schema#label> "Harbour Lights" }',
     })
     assert.isTrue(JSON.parse(asked.structuredContent.body).boolean)
+    const { result: answer } = await client.call("ask_graph", { question: "Who runs Harbour Lights?", limit: 3 })
+    const [bearing] = answer.structuredContent.facts
+    assert.isTrue(JSON.stringify(bearing).includes("Harbour Lights"))
+    const { result: named } = await client.call("find_entities", { search: "harbour lights" })
+    const [harbour] = named.structuredContent.entities
+    assert.strictEqual(harbour.label, "Harbour Lights")
+    const { result: stated } = await client.call("facts_of", { entity: harbour.iri, limit: 1 })
+    const [fact] = stated.structuredContent.facts
+    const { result: around } = await client.call("around_entity", { entity: harbour.iri })
+    assert.isTrue(around.structuredContent.neighbourhood.nodes.length > 1)
+    const { result: words } = await client.call("read_text", { document: fact.documentId, start: fact.start, end: fact.end })
+    assert.include(words.structuredContent.text.text, fact.quote)
+    const { result: terms } = await client.call("read_vocabulary", {})
+    assert.isTrue(terms.structuredContent.vocabulary.properties.length > 1)
     const { result: review } = await client.call("list_review", { batch: batchId, limit: 1 })
     const [unsure] = review.structuredContent.facts
     assert.isString(review.structuredContent.next)

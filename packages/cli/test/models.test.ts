@@ -115,6 +115,39 @@ describe("a model from the command line", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.live("answers a question with the words that prove it, and leaves out what nothing proves", () =>
+    Effect.gen(function* () {
+      const quote = "ShipAdagio passed ShipAdagiobis"
+      const clauses = [
+        { text: "It passed ShipAdagiobis.", passage: 1, quote },
+        { text: "It passed ShipDunlin.", passage: 1, quote },
+      ]
+      const script = (heard: Heard): Turn => (questionIn(heard).prompt.startsWith("Passage 1") ? { says: { clauses } } : shipModel(heard))
+      const { server, line, detent } = yield* project(script)
+      const { code, err } = yield* detent(...line)
+      assert.strictEqual(code, 0, err)
+      const question = "What did ShipAdagio pass?"
+      const asked = yield* detent("ask", "sea", question, "--extractor", "openai:gpt-4o-mini", "--key", "once")
+      assert.strictEqual(asked.code, 0, asked.err)
+      assert.match(
+        asked.out,
+        /^It passed ShipAdagiobis\.\n +"ShipAdagio passed ShipAdagiobis" file:.*Adagio\.txt\n1 more of openai\/gpt-4o-mini left out/,
+      )
+      const calls = server.heard.length
+      const again = yield* detent("ask", "sea", question, "--extractor", "openai:gpt-4o-mini", "--key", "once")
+      assert.strictEqual(again.out, asked.out)
+      const [facts, listed, none] = yield* Effect.all([
+        detent("ask", "sea", question),
+        detent("ask", "sea", question, "--facts", "--json"),
+        detent("ask", "sea", "What did ShipNobody pass?"),
+      ])
+      assert.include(facts.out, `ShipAdagio passed ShipAdagiobis\n  "${quote}"`)
+      assert.deepInclude(JSON.parse(listed.out).facts[0], { subjectLabel: "ShipAdagio", objectLabel: "ShipAdagiobis", quote })
+      assert.strictEqual(none.out, "no fact of the graph bears on this question\n")
+      assert.strictEqual(server.heard.length, calls)
+    }).pipe(Effect.scoped),
+  )
+
   it.live("is refused with a next step where it cannot be used", () =>
     Effect.gen(function* () {
       const { line, cwd, detent } = yield* project(shipModel)

@@ -146,6 +146,8 @@ const offered: Readonly<Record<string, Offered>> = {
   "knowledge.provenance": { command: "graph provenance" },
   "knowledge.query": { command: "graph query", names: { query: "sparql" } },
   "knowledge.queryBody": { command: "graph query" },
+  "knowledge.bearing": { command: "ask" },
+  "knowledge.ask": { command: "ask" },
   "knowledge.export": { command: "graph export" },
   "knowledge.report": { command: "graph report" },
   "knowledge.identities": { command: "graph decisions" },

@@ -30,6 +30,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { SqlClient } from "effect/sql/SqlClient"
 import * as WorkflowEngine from "effect/workflow/WorkflowEngine"
+import { Answers } from "./answer/Answers.ts"
 import { BatchEventLog } from "./batch/BatchEventLog.ts"
 import { Batches, type BatchesOptions } from "./batch/Batches.ts"
 import { refuseOtherData, warnOfOtherData } from "./batch/OtherData.ts"
@@ -100,7 +101,7 @@ export const layer = (options: KnowledgeOptions) => {
     Layer.provideMerge(Layer.effect(Placement, Placement.inContextOrMake(placement))),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<
-    Batches | Reviews | Identities | GraphQuery | GraphFacts,
+    Batches | Reviews | Identities | Answers | GraphQuery | GraphFacts,
     unknown,
     Journal | Timers | Leases | Commands | SqlClient
   >
@@ -123,7 +124,7 @@ export const layerOnEngine = (options: OnEngineOptions) =>
     Layer.provideMerge(otherDataRefusal(options)),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<
-    Batches | Reviews | Identities | GraphQuery | GraphFacts,
+    Batches | Reviews | Identities | Answers | GraphQuery | GraphFacts,
     unknown,
     Engine | WorkflowEngine.WorkflowEngine | Journal | Commands | SqlClient
   >
@@ -151,14 +152,14 @@ export const layerOnObservingEngine = (options: OnEngineOptions) =>
     Layer.provideMerge(Layer.mergeAll(asking(options), Extractions.layer)),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<
-    Batches | Reviews | Identities | GraphQuery | GraphFacts,
+    Batches | Reviews | Identities | Answers | GraphQuery | GraphFacts,
     unknown,
     Engine | WorkflowEngine.WorkflowEngine | Commands | SqlClient
   >
 
 const withReviews = (options: OnEngineOptions, batches: BatchesOptions = {}) => {
   const folder = StorageLocation.folderAt(options.folder)
-  return Layer.provideMerge(Layer.mergeAll(Reviews.layer(folder), Identities.layer(folder)), Batches.layer(folder, batches))
+  return Layer.provideMerge(Layer.mergeAll(Reviews.layer(folder), Identities.layer(folder), Answers.layer), Batches.layer(folder, batches))
 }
 
 const nodeOf = ({ nodeId, engine, workflow }: KnowledgeOptions): LeasePlacementOptions => {
@@ -185,7 +186,7 @@ export const layerObserving = (options: KnowledgeOptions) =>
     // No workflow is registered with this engine, so it runs none.
     Layer.provideMerge(WorkflowEngine.layerMemory),
   ) satisfies Layer.Layer<
-    Batches | Reviews | Identities | GraphQuery | GraphFacts,
+    Batches | Reviews | Identities | Answers | GraphQuery | GraphFacts,
     unknown,
     Journal | Timers | Leases | Commands | SqlClient
   >

@@ -1,5 +1,6 @@
 /** Turns documents into a validated knowledge graph. */
 
+export { type AnswerError, type AnswerOptions, Answers, type GraphAnswer } from "./answer/Answers.ts"
 export { BatchEventLog, type DocumentStanding } from "./batch/BatchEventLog.ts"
 export { type BatchChanges, Batches, BatchNotFound, type RetryChange, type SelectionChange } from "./batch/Batches.ts"
 export { BatchEvent, BatchMachine } from "./batch/BatchMachine.ts"

@@ -3,6 +3,7 @@
  * without loading the libraries that read documents and graphs.
  */
 
+export { AnswerClause } from "./answer/AnswerClause.ts"
 export {
   BatchConfig,
   type BatchState,

@@ -170,6 +170,7 @@ const registry: Readonly<Record<string, Entry>> = {
   TaskQueueFailed: unavailable,
   KeysUnavailable: unavailable,
   ExtractorRefused: usage,
+  ExtractionFailed: unavailable,
   QueryRefused: usage,
   QueryTooLarge: refused,
   QueryMemoryExceeded: refused,

@@ -2,6 +2,7 @@
 
 import { ContentHash } from "@detent/blobs/ContentHash"
 import {
+  AnswerClause,
   BatchId,
   contentTypes,
   DocumentId,
@@ -22,6 +23,7 @@ import { answersWith, sparqlResults, text } from "../contract/Answers.ts"
 import { Count, Limit, Millis, Opaque, pageOf, paging } from "../contract/Paging.ts"
 import { problems } from "../contract/Problem.ts"
 import { queryParameter, takes } from "../contract/QueryParameter.ts"
+import { ModelUsage } from "./BatchStatus.ts"
 
 export const GraphInfo = Schema.Struct({
   namespace: Schema.String,
@@ -80,6 +82,41 @@ export const Provenance = Schema.Struct({
   /** The places of the words in the source: a cell of a table, a value in JSON, a page, or a range of characters. */
   places: Schema.optionalKey(Schema.Array(Place)),
 }).annotate({ identifier: "Provenance" })
+
+/** A fact that bears on a question. */
+const BearingFact = Schema.Struct({
+  subject: Schema.String,
+  subjectLabel: Schema.optionalKey(Schema.String),
+  ...Provenance.fields,
+}).annotate({ identifier: "BearingFact" })
+
+/** What bears on a question, and what a model says of it. */
+export const Answer = Schema.Struct({
+  question: Schema.String,
+  /** The nearest first. */
+  facts: Schema.Array(BearingFact),
+  /** Absent where no model was asked. */
+  said: Schema.optionalKey(
+    Schema.Struct({
+      model: Schema.String,
+      /** Each with the words that prove it. Empty: the documents do not answer the question. */
+      clauses: Schema.Array(AnswerClause),
+      /** The number of clauses that nothing proves. They are left out. */
+      unproved: Schema.Int,
+      usage: ModelUsage,
+    }),
+  ),
+}).annotate({ identifier: "Answer" })
+
+const Question = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2000))
+
+const mostFacts = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 }))
+
+export const AskedQuestion = Schema.Struct({
+  question: Question,
+  /** The most facts. Default: 10. */
+  limit: Schema.optionalKey(mostFacts),
+}).annotate({ identifier: "AskedQuestion" })
 
 const Iri = Schema.String.check(
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what no IRI has.
@@ -314,6 +351,21 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
           "`factsOnly=true` without where facts come from: no statements and no documents.",
       )
       .annotate(OpenApi.Transform, answersWith(exported)),
+    HttpApiEndpoint.get("bearing", `${path}/answers`, {
+      params,
+      query: { question: Question, limit: Schema.optionalKey(SmallNumber), version },
+      success: Answer,
+      error,
+    })
+      .annotate(OpenApi.Summary, "List the facts that bear on a question")
+      .annotate(OpenApi.Description, "Each fact with the words that state it, the nearest to the question first. No model is called."),
+    HttpApiEndpoint.post("ask", `${path}/answers`, { params, payload: AskedQuestion, success: Answer, error })
+      .annotate(OpenApi.Summary, "Ask a graph a question")
+      .annotate(
+        OpenApi.Description,
+        "The facts that bear on the question. Where the server's extractor is a model, also its answer: each clause has words of a document " +
+          "that prove it, and what nothing proves is left out.",
+      ),
     HttpApiEndpoint.get("identities", `${path}/identities`, {
       params,
       query: paging(Count),

@@ -1,7 +1,10 @@
 /** The tools for knowledge, with their handlers. Imported only where knowledge is on. */
 import { DocumentId, isTerminal, modelForms, ReasoningEffort } from "@detent/knowledge"
+import { ask } from "@detent/workspace/operations/ask"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
+import * as explore from "@detent/workspace/operations/graphExplore"
+import { optional as present } from "@detent/workspace/optional"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Tool from "effect/ai/Tool"
@@ -138,6 +141,93 @@ export const DecideReview = Tool.make("decide_review", {
 
 const graphParameter = optional(Schema.String, "the graph; not needed where there is only one")
 
+const entityParameter = Schema.String.annotate({ description: "IRI of the entity, as find_entities gives it" })
+const mostParameter = optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })), "at most this many. Default: 20")
+const afterParameter = optional(Schema.String, "`next` of the previous page")
+
+export const AskGraph = Tool.make("ask_graph", {
+  ...looking,
+  description:
+    "The facts of the graph that bear on a question, the nearest first, each with its document and the words that state it. Quote these words; what no fact states, the graph does not know.",
+  parameters: argumentsOf({
+    question: Schema.String,
+    limit: optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 })), "at most this many facts. Default: 10"),
+    namespace: graphParameter,
+  }),
+  success: Schema.Struct({ facts: Schema.Array(Schema.Json) }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const FindEntities = Tool.make("find_entities", {
+  ...looking,
+  description:
+    "Entities of the graph by a part of a name or by class: IRI, names and classes. Pass `next` as `after` for the following page.",
+  parameters: argumentsOf({
+    search: optional(Schema.String, "a part of a name, in any case"),
+    type: optional(Schema.String, "IRI of a class, as read_vocabulary gives it"),
+    limit: mostParameter,
+    after: afterParameter,
+    namespace: graphParameter,
+  }),
+  success: Schema.Struct({ entities: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const FactsOf = Tool.make("facts_of", {
+  ...looking,
+  description:
+    "The facts of an entity, once for each document that states one: property, value, confidence, document, the words and their place in its text.",
+  parameters: argumentsOf({ entity: entityParameter, limit: mostParameter, after: afterParameter, namespace: graphParameter }),
+  success: Schema.Struct({ facts: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const AroundEntity = Tool.make("around_entity", {
+  ...looking,
+  description: "The entities around an entity and the relations between them.",
+  parameters: argumentsOf({
+    entity: entityParameter,
+    depth: optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3 })), "steps from the entity. Default: 1"),
+    limit: optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 300 })), "at most this many entities. Default: 50"),
+    namespace: graphParameter,
+  }),
+  success: Schema.Struct({ neighbourhood: Schema.Json }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const ReadText = Tool.make("read_text", {
+  ...looking,
+  description: "A part of the text of a document, as it was when its facts were extracted, with some text before and after it.",
+  parameters: argumentsOf({
+    document: DocumentId.annotate({ description: "id of the document, as facts give it" }),
+    start: optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)), "the first character. Default: 0"),
+    end: optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)), "the last character"),
+    namespace: graphParameter,
+  }),
+  success: Schema.Struct({ text: Schema.Json }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const ReadVocabulary = Tool.make("read_vocabulary", {
+  ...looking,
+  description: "The classes and properties that the graph uses, most frequent first: the names that a query can use.",
+  parameters: argumentsOf({ namespace: graphParameter }),
+  success: Schema.Struct({ vocabulary: Schema.Json }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
 export const DecideIdentity = Tool.make("decide_identity", {
   failure,
   description:
@@ -180,6 +270,12 @@ export const UndoIdentity = Tool.make("undo_identity", {
 
 export const knowledgeTools = Toolkit.make(
   QueryGraph,
+  AskGraph,
+  FindEntities,
+  FactsOf,
+  AroundEntity,
+  ReadText,
+  ReadVocabulary,
   WatchBatch,
   EstimateBatch,
   StartBatch,
@@ -201,6 +297,46 @@ export const knowledgeToolHandlers = (
             Effect.gen(function* () {
               const version = yield* chooseGraph(namespace)
               return yield* graph.query(version, sparql, { maxLength: 200_000 })
+            }),
+          ),
+        ask_graph: ({ question, limit, namespace }) =>
+          answering(
+            Effect.gen(function* () {
+              const asked = { model: false as const, ...(limit === undefined ? {} : { limit }) }
+              return { facts: (yield* ask(yield* chooseGraph(namespace), question, asked)).facts.map(json) }
+            }),
+          ),
+        find_entities: ({ search, type, limit = 20, after, namespace }) =>
+          answering(
+            Effect.gen(function* () {
+              const wanted = { limit, ...present({ search, type, after }) }
+              const page = yield* graph.entities(yield* chooseGraph(namespace), wanted)
+              return { entities: page.entities.map(json), ...present({ next: page.next }) }
+            }),
+          ),
+        facts_of: ({ entity, limit = 20, after, namespace }) =>
+          answering(
+            Effect.gen(function* () {
+              const page = yield* graph.provenance(yield* chooseGraph(namespace), entity, { limit, ...present({ after }) })
+              return { facts: page.facts.map(json), ...present({ next: page.next }) }
+            }),
+          ),
+        around_entity: ({ entity, depth = 1, limit = 50, namespace }) =>
+          answering(
+            Effect.gen(function* () {
+              return { neighbourhood: json(yield* explore.neighbourhood(yield* chooseGraph(namespace), entity, { depth, limit })) }
+            }),
+          ),
+        read_text: ({ document, start, end, namespace }) =>
+          answering(
+            Effect.gen(function* () {
+              return { text: json(yield* explore.documentText(yield* chooseGraph(namespace), document, present({ start, end }))) }
+            }),
+          ),
+        read_vocabulary: ({ namespace }) =>
+          answering(
+            Effect.gen(function* () {
+              return { vocabulary: json(yield* explore.vocabulary(yield* chooseGraph(namespace), {})) }
             }),
           ),
         watch_batch: ({ batch, seconds = 30 }) =>

@@ -101,11 +101,25 @@ export interface RelationOptions extends PageOptions {
   readonly property?: string
 }
 
+export interface FactsWithOptions extends QueryOptions {
+  /** At most 1000. Default: 100. */
+  readonly limit?: number
+}
+
 export interface GraphFactsService {
   readonly entities: (version: GraphVersion, options?: EntityOptions) => Effect.Effect<Page<GraphEntity>, QueryError>
   readonly relations: (version: GraphVersion, options?: RelationOptions) => Effect.Effect<Page<GraphRelation>, QueryError>
   /** Every place that states a fact of the entity, by document. */
   readonly factsOf: (version: GraphVersion, entity: string, options?: PageOptions) => Effect.Effect<Page<SourcedFact>, QueryError>
+  /**
+   * Facts that are stated with some of the words, or whose entities or property are named with them, those with the most words first. Words
+   * are lower-case, and parts of words count.
+   */
+  readonly factsWith: (
+    version: GraphVersion,
+    words: ReadonlyArray<string>,
+    options?: FactsWithOptions,
+  ) => Effect.Effect<ReadonlyArray<SourcedFact>, QueryError>
   /**
    * The places of facts in the source files of their documents: a cell of a table, a value in JSON, a page, or characters. A fact
    * has no places if its document is gone, has changed since or cannot be read. At most twenty documents are read.
@@ -154,6 +168,13 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.gen(fun
         const subject = yield* iriOf(entity)
         return yield* paged(version, (limit) => factsQuery(options, subject ?? "", limit), factOf, options)
       }),
+    factsWith: (version, words, options = {}) =>
+      words.length === 0
+        ? Effect.succeed([])
+        : Effect.map(
+            paged(version, (limit) => factsWithQuery(words, limit), factOf, options),
+            ({ items }) => items,
+          ),
     placesOf: (facts) => (Option.isNone(storage) ? Effect.succeed(new Map()) : placesOfFacts(storage.value, pool, facts)),
   }
   return service
@@ -271,15 +292,29 @@ SELECT ?key ?subject ?property ?object ?confidence ?witnesses ${leastLabels} WHE
  * A statement's IRI starts with its document, so the facts of one document are adjacent. If two batches have read a document, its
  * statements have two runs each; the query returns the first.
  */
-const factsQuery = ({ after }: Keyed, entity: string, limit: number) => `${prefixes}
-SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?start) (MIN(?to) AS ?end) (MAX(?sure) AS ?confidence)
-  (MIN(STR(?source)) AS ?document) (MIN(STR(?at)) AS ?address) (MIN(?called) AS ?title) (MIN(?hash) AS ?contentHash) (MIN(?by) AS ?extractor) (MIN(?in) AS ?run)
-  (MIN(?who) AS ?acceptedBy) (MIN(STR(?when)) AS ?acceptedAt) ${leastLabels} WHERE {
-  { SELECT DISTINCT ?key ?fact ?subject ?property ?object WHERE {
+const factsQuery = ({ after }: Keyed, entity: string, limit: number) =>
+  detailsOf(`SELECT DISTINCT ?key ?fact ?subject ?property ?object WHERE {
     VALUES ?subject { ${entity} }
     ?fact rdf:subject ?subject ; a rdf:Statement ; rdf:predicate ?property ; rdf:object ?object .
     BIND(STR(?fact) AS ?key) ${following(after)}
-  } ORDER BY ?key LIMIT ${limit} }
+  } ORDER BY ?key LIMIT ${limit}`)
+
+/** Each word counts once for a fact. */
+const factsWithQuery = (words: ReadonlyArray<string>, limit: number) =>
+  detailsOf(`SELECT ?key ?fact ?subject ?property ?object WHERE {
+    ?fact a rdf:Statement ; rdf:subject ?subject ; rdf:predicate ?property ; rdf:object ?object ; detent:quote ?words .
+    OPTIONAL { ?subject rdfs:label ?from } OPTIONAL { ?object rdfs:label ?towards }
+    BIND(LCASE(CONCAT(?words, " ", COALESCE(STR(?from), ""), " ", COALESCE(STR(?towards), STR(?object)), " ", STR(?property))) AS ?text)
+    BIND(${words.map((word) => `IF(CONTAINS(?text, ${textOf(word)}), 1, 0)`).join(" + ")} AS ?points)
+    FILTER(?points > 0) BIND(STR(?fact) AS ?key)
+  } GROUP BY ?key ?fact ?subject ?property ?object ORDER BY DESC(MAX(?points)) ?key LIMIT ${limit}`)
+
+/** The details of the facts that an inner query selects. */
+const detailsOf = (selection: string) => `${prefixes}
+SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?start) (MIN(?to) AS ?end) (MAX(?sure) AS ?confidence)
+  (MIN(STR(?source)) AS ?document) (MIN(STR(?at)) AS ?address) (MIN(?called) AS ?title) (MIN(?hash) AS ?contentHash) (MIN(?by) AS ?extractor) (MIN(?in) AS ?run)
+  (MIN(?who) AS ?acceptedBy) (MIN(STR(?when)) AS ?acceptedAt) ${leastLabels} WHERE {
+  { ${selection} }
   ?fact prov:wasDerivedFrom ?source ; detent:quote ?said ; detent:start ?from ; detent:end ?to ;
     detent:confidence ?sure ; detent:extractor ?by ; detent:run ?in .
   OPTIONAL { ?fact detent:acceptedBy ?who ; detent:acceptedAt ?when }

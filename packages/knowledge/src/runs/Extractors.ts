@@ -14,6 +14,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import type * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
@@ -21,12 +22,15 @@ import type { Chunk } from "../document/Chunk.ts"
 import * as BuiltIn from "../extract/builtin/BuiltIn.ts"
 import { checkExamples, type ExamplesRefused, readExamples } from "../extract/builtin/Example.ts"
 import * as PooledBuiltIn from "../extract/builtin/PooledBuiltIn.ts"
-import { Extractor, type ExtractorService, noUsage, type Usage } from "../extract/Extractor.ts"
-import { defaultRetryPolicy, type ModelGate, makeModelGate } from "../extract/model/CallGuard.ts"
+import { type ExtractionFailed, Extractor, type ExtractorService, noUsage, type Usage } from "../extract/Extractor.ts"
+import type { Said } from "../extract/model/Answer.ts"
+import { defaultRetryPolicy, type ModelGate, makeCallGuard, makeModelGate } from "../extract/model/CallGuard.ts"
 import { type Budget, defaultPrices, type ModelPrice, makeBudget, type PriceTable, priceOf } from "../extract/model/Cost.ts"
-import type { ModelClient } from "../extract/model/ModelClient.ts"
+import type { ModelClient, ModelRequest } from "../extract/model/ModelClient.ts"
 import {
+  asked,
   defaultLimits,
+  defaultMaxOutputTokens,
   estimateChunk,
   languageModelClient,
   type ModelExtractor,
@@ -74,8 +78,20 @@ export interface ExtractorsService {
   /** Fails when a batch with this extractor could not make a single call. */
   readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
   readonly estimator: (selection: ExtractorSelection) => Estimator
+  /** The model of a selection, for questions. Undefined for an extractor that is no model. */
+  readonly asking: (wanted: Wanted) => Effect.Effect<AskingModel | undefined, ExtractorRefused>
   /** The model usage charged to an account, as far as this process knows. */
   readonly spent: (account: string) => Effect.Effect<(Usage & { readonly currency: string }) | undefined>
+}
+
+/** A model that answers questions, within the limits that it shares with extraction. */
+export interface AskingModel {
+  readonly name: string
+  readonly currency: string
+  readonly ask: <A>(
+    question: Omit<ModelRequest, "maxOutputTokens">,
+    read: (extractor: string, text: string) => Result.Result<Said<A>, ExtractionFailed>,
+  ) => Effect.Effect<{ readonly answer: Said<A>; readonly usage: Usage }, ExtractionFailed>
 }
 
 export class Extractors extends Context.Service<Extractors, ExtractorsService>()("@detent/knowledge/Extractors") {
@@ -175,6 +191,7 @@ const makeExtractors = (
       ontology,
       choose: models.choose,
       check: models.check,
+      asking: models.asking,
       equip: ({ ontologyUri, examplesUri, selection = {} }, account) =>
         Effect.all({
           ontology: ontology(ontologyUri),
@@ -219,6 +236,7 @@ const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService
       ontology,
       choose: only,
       check: () => Effect.void,
+      asking: () => Effect.undefined,
       equip: ({ ontologyUri }) => Effect.map(ontology(ontologyUri), (folded) => ({ ontology: folded, extractor })),
       estimator: () => ({ extractor: extractor.name, currency: "", estimate: () => noUsage }),
       spent: () => Effect.succeed(undefined),
@@ -255,6 +273,7 @@ interface ModelExtractors {
   readonly choose: (wanted: Wanted) => Effect.Effect<ExtractorSelection & { readonly extractor: ExtractorName }, ExtractorRefused>
   /** Fails when a batch with this extractor could not make a single call. */
   readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
+  readonly asking: ExtractorsService["asking"]
   readonly extractor: (selection: ExtractorSelection, account: Account) => Effect.Effect<ModelExtractor, ExtractorRefused | RunStoreFailed>
   /** Undefined for an unknown price. */
   readonly price: (selection: ExtractorSelection) => ModelPrice | undefined
@@ -406,30 +425,57 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
           )
       })
 
+    const choose: ModelExtractors["choose"] = (wanted) =>
+      Effect.gen(function* () {
+        const extractor = wanted.extractor ?? wanted.manifest ?? configured ?? "built-in"
+        const { baseUrl } = wanted
+        const budget = wanted.budget ?? settings.budget
+        const own = {
+          price: wanted.price ?? (wanted.extractor === undefined || extractor === configured ? settings.price : undefined),
+          effort: wanted.effort ?? settings.effort,
+          requestsPerMinute: wanted.requestsPerMinute ?? settings.requestsPerMinute,
+        }
+        if (!isModel(extractor)) {
+          if (baseUrl !== undefined) return yield* refused(extractor, "it has no address", "leave the base URL out, or name a model")
+          return { extractor }
+        }
+        return {
+          extractor,
+          ...(baseUrl === undefined ? {} : { baseUrl }),
+          ...(budget === undefined ? {} : { budget }),
+          ...(own.price === undefined ? {} : { price: own.price }),
+          ...(own.effort === undefined ? {} : { effort: own.effort }),
+          ...(own.requestsPerMinute === undefined ? {} : { requestsPerMinute: own.requestsPerMinute }),
+        }
+      })
+
     return {
       currency: prices.currency,
       price,
-      choose: (wanted) =>
+      choose,
+      asking: (wanted) =>
         Effect.gen(function* () {
-          const extractor = wanted.extractor ?? wanted.manifest ?? configured ?? "built-in"
-          const { baseUrl } = wanted
-          const budget = wanted.budget ?? settings.budget
-          const own = {
-            price: wanted.price ?? (wanted.extractor === undefined || extractor === configured ? settings.price : undefined),
-            effort: wanted.effort ?? settings.effort,
-            requestsPerMinute: wanted.requestsPerMinute ?? settings.requestsPerMinute,
-          }
-          if (!isModel(extractor)) {
-            if (baseUrl !== undefined) return yield* refused(extractor, "it has no address", "leave the base URL out, or name a model")
-            return { extractor }
-          }
+          const selection = yield* choose(wanted)
+          if (!isModel(selection.extractor)) return undefined
+          yield* checkBudget(selection)
+          const { client, gate } = yield* clientOf(selection)
+          const { currency = prices.currency, ...given } = selection.budget === undefined ? {} : budgetOf(selection.budget)
+          const guard = yield* makeCallGuard({
+            extractor: client.name,
+            price: price(selection),
+            currency: prices.currency,
+            budget: yield* makeBudget({ ...given, currency }),
+            limits,
+            gate,
+            ...(selection.requestsPerMinute === undefined ? {} : { requestsPerMinute: selection.requestsPerMinute }),
+            ...(timeoutMillis === undefined ? {} : { timeout: timeoutMillis }),
+            ...(attempts === undefined ? {} : { retry: { ...defaultRetryPolicy, attempts } }),
+          })
+          const most = maxOutputTokens ?? defaultMaxOutputTokens
           return {
-            extractor,
-            ...(baseUrl === undefined ? {} : { baseUrl }),
-            ...(budget === undefined ? {} : { budget }),
-            ...(own.price === undefined ? {} : { price: own.price }),
-            ...(own.effort === undefined ? {} : { effort: own.effort }),
-            ...(own.requestsPerMinute === undefined ? {} : { requestsPerMinute: own.requestsPerMinute }),
+            name: client.name,
+            currency: prices.currency,
+            ask: (question, read) => asked(guard, client, { ...question, maxOutputTokens: most }, read),
           }
         }),
       check: (selection) => (isModel(selection.extractor) ? Effect.andThen(clientOf(selection), checkBudget(selection)) : Effect.void),

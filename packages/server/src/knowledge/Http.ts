@@ -1,10 +1,11 @@
 /** Handlers of the knowledge API. */
 
-import { IdentityChange, IdentityUndo, ofVersion } from "@detent/api/KnowledgeApi"
+import { AskedQuestion, IdentityChange, IdentityUndo, ofVersion } from "@detent/api/KnowledgeApi"
 import { KnowledgePart } from "@detent/api/KnowledgePart"
 import { pageSize } from "@detent/api/Paging"
 import type { ContentHash } from "@detent/blobs"
 import { CanonicalGraph, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
+import { ask } from "@detent/workspace/operations/ask"
 import * as graph from "@detent/workspace/operations/graph"
 import * as explore from "@detent/workspace/operations/graphExplore"
 import * as identities from "@detent/workspace/operations/identities"
@@ -26,6 +27,7 @@ export const knowledgeHandlers = HttpApiBuilder.group(
     const changing = yield* makeChanging<KnowledgeServices>()
     const identityKeys = refuseUnknownKeys(IdentityChange)
     const undoKeys = refuseUnknownKeys(IdentityUndo)
+    const questionKeys = refuseUnknownKeys(AskedQuestion)
     const { lines } = yield* CanonicalGraph.CanonicalGraph
 
     const query = (namespace: Namespace, chosen: ContentHash | undefined, text: string) =>
@@ -86,6 +88,18 @@ export const knowledgeHandlers = HttpApiBuilder.group(
       .handle("queryBody", ({ params, request, payload }) =>
         Effect.flatMap(readParameter(request, ofVersion), (version) => operating(query(params.namespace, version, payload))),
       )
+      .handle("bearing", ({ params: { namespace }, query: { question, limit, version: chosen } }) =>
+        operating(
+          Effect.flatMap(explore.versionOf(namespace, chosen), (version) =>
+            ask(version, question, { model: false, ...(limit === undefined ? {} : { limit }) }),
+          ),
+        ),
+      )
+      .handle("ask", (input) => {
+        const { question, ...asked } = input.payload
+        const answer = Effect.flatMap(graph.current(input.params.namespace), (version) => ask(version, question, asked))
+        return Effect.andThen(questionKeys(input.request), changing(input, answer))
+      })
       .handle("identities", ({ params: { namespace }, query: { limit = pageSize, after } }) =>
         operating(identities.list(namespace, { limit, after })),
       )

@@ -36,6 +36,10 @@ export const SaidFact = Schema.Struct({
 })
 export type SaidFact = typeof SaidFact.Type
 
+/** A clause of the answer to a question, with the words of a numbered passage that prove it. */
+export const SaidClause = Schema.Struct({ text: Schema.String, passage: Schema.Int, quote: Schema.String })
+export type SaidClause = typeof SaidClause.Type
+
 export interface Said<A> {
   readonly items: ReadonlyArray<A>
   readonly rejected: ReadonlyArray<Rejection>
@@ -45,10 +49,12 @@ export const readEntities = (extractor: string, text: string) => readItems(extra
 
 export const readFacts = (extractor: string, text: string) => readItems(extractor, text, "facts", SaidFact)
 
+export const readClauses = (extractor: string, text: string) => readItems(extractor, text, "clauses", SaidClause)
+
 const readItems = <A>(
   extractor: string,
   text: string,
-  field: "entities" | "facts",
+  field: "entities" | "facts" | "clauses",
   schema: Schema.Codec<A, unknown>,
 ): Result.Result<Said<A>, ExtractionFailed> => {
   const list = listIn(text, field)
@@ -59,10 +65,12 @@ const readItems = <A>(
   for (const item of list) {
     const decoded = decode(item)
     if (Result.isSuccess(decoded)) items.push(decoded.success)
-    else rejected.push(rejectionOf(field === "facts" ? "fact" : "entity", "Malformed", item))
+    else rejected.push(rejectionOf(kinds[field], "Malformed", item))
   }
   return Result.succeed({ items, rejected })
 }
+
+const kinds = { entities: "entity", facts: "fact", clauses: "clause" } as const
 
 /**
  * The list of an answer. Models put fences, sentences or their reasoning around their JSON: the last object that has the list is the
@@ -266,7 +274,7 @@ export type RejectionReason =
   | "InvalidValue"
 
 export interface Rejection {
-  readonly of: "entity" | "fact"
+  readonly of: "entity" | "fact" | "clause"
   readonly reason: RejectionReason
   /** The item as the model gave it, shortened. */
   readonly said: string

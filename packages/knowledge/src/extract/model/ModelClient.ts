@@ -12,7 +12,7 @@ export interface ModelRequest {
   readonly system: string
   readonly prompt: string
   /** The name and the schema of the answer. */
-  readonly name: string
+  readonly name: "entities" | "facts" | "clauses"
   readonly schema: JsonSchema
   readonly maxOutputTokens: number
 }

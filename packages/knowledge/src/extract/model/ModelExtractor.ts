@@ -23,6 +23,7 @@ import {
   readEntities,
   readFacts,
   type Said,
+  SaidClause,
   SaidEntity,
   SaidFact,
 } from "./Answer.ts"
@@ -53,7 +54,7 @@ export interface ModelExtractorOptions {
 export const defaultLimits: RateLimits = { requestsPerMinute: 50, concurrency: 5 }
 
 /** Includes the tokens that a reasoning model spends before it answers. */
-const defaultMaxOutputTokens = 8192
+export const defaultMaxOutputTokens = 8192
 
 /** An extractor whose answers include rejected facts, and that can estimate the cost of a chunk. */
 export interface ModelExtractor extends ExtractorService {
@@ -146,7 +147,8 @@ const nearestKnown = (chunk: Chunk, known: ReadonlyArray<KnownEntity>): Readonly
   return [...shares, ...others.reverse()].slice(0, mostKnown)
 }
 
-const asked = <A>(
+/** Asks a model within its limits, again where its answer cannot be read. */
+export const asked = <A>(
   guard: CallGuard,
   client: ModelClient,
   request: ModelRequest,
@@ -199,6 +201,7 @@ export const openAiLayer = (options: OpenAiClientOptions & ModelExtractorOptions
 
 const Entities = Schema.Struct({ entities: Schema.Array(SaidEntity) })
 const Facts = Schema.Struct({ facts: Schema.Array(SaidFact) })
+const Clauses = Schema.Struct({ clauses: Schema.Array(SaidClause) })
 
 type Outcome = Pick<LanguageModel.GenerateObjectResponse<Record<never, never>, unknown>, "value" | "usage" | "finishReason">
 
@@ -215,6 +218,8 @@ export const languageModelClient = (context: Context.Context<LanguageModel.Langu
       { role: "user" as const, content: request.prompt },
     ]
     const objectName = request.name
+    if (request.name === "clauses")
+      return Effect.map(service.generateObject({ prompt, objectName, schema: Clauses }), (response) => answered(request, response))
     return request.name === "entities"
       ? Effect.map(service.generateObject({ prompt, objectName, schema: Entities }), (response) => answered(request, response))
       : Effect.map(service.generateObject({ prompt, objectName, schema: Facts }), (response) => answered(request, response))
