@@ -14,8 +14,9 @@ import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { freePort } from "../../store/test/support/freePort.ts"
 import { freshDatabase } from "../../store/test/support/Postgres.ts"
+import { resetMany, upgrading } from "../../store/test/support/resets.ts"
 import { Cluster, type ClusterService } from "../src/index.ts"
-import { layerNode } from "./support/nodes.ts"
+import { layerNode, token } from "./support/nodes.ts"
 
 const S = State({ Counting: { count: Schema.Finite }, Working: {}, Late: {}, Done: { count: Schema.Finite } })
 const E = Event({ Add: { by: Schema.Finite }, HowMany: Event.reply({}, Schema.Finite), Work: {}, Finish: {} })
@@ -34,6 +35,7 @@ const Counter = Machine.make({
   .final(S.Done)
 
 interface Node {
+  readonly port: number
   readonly context: Context.Context<Placement>
   readonly engine: EngineService
   readonly cluster: ClusterService
@@ -77,12 +79,13 @@ const startNode = (
 ): Effect.Effect<Node, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope)
-    const address = `127.0.0.1:${yield* freePort}`
-    const context = yield* Layer.buildWithScope(layerNode(url, address), scope)
+    const port = yield* freePort
+    const context = yield* Layer.buildWithScope(layerNode(url, `127.0.0.1:${port}`), scope)
     const engine = Context.get(context, Engine)
     yield* register(engine)
     const { routing } = Context.get(context, Placement)
     return {
+      port,
       context,
       engine,
       cluster: Context.get(context, Cluster),
@@ -362,6 +365,34 @@ describe("a cluster that grows", () => {
         yield* Fiber.join(asking),
         ids.map(() => "2 of counter"),
       )
+    }),
+  )
+})
+
+describe("a node of a cluster", () => {
+  it.live("outlives clients that reset their connections after any request, with and without the token", () =>
+    Effect.gen(function* () {
+      const { port, engine } = yield* startNode(yield* freshDatabase)
+      const problems: Array<unknown> = []
+      const ended = (problem: unknown) => void problems.push(problem)
+      process.on("uncaughtException", ended)
+      yield* Effect.addFinalizer(() => Effect.sync(() => process.off("uncaughtException", ended)))
+      const requests = [
+        upgrading("/cluster"),
+        upgrading("/cluster", "another token"),
+        upgrading("/elsewhere", token),
+        upgrading("/cluster", token),
+        `${upgrading("/cluster", token)}\x81`,
+        upgrading("/cluster/name", token),
+        "what is this?\r\n\r\n",
+        "CONNECT elsewhere:443 HTTP/1.1\r\nhost: elsewhere\r\n\r\n",
+        "GET /cluster/name HTTP/1.1\r\nhost: 127",
+        "POST /cluster/name HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 20\r\n\r\n{",
+      ]
+      for (const request of requests) yield* resetMany(port, request)
+      yield* Effect.sleep("200 millis")
+      assert.deepStrictEqual(problems, [])
+      yield* Effect.flatMap(engine.ensure(Counter, "c", { count: 1 }), (counter) => counter.send(E.Add({ by: 1 })))
     }),
   )
 })

@@ -1,34 +1,10 @@
 /** A client that ends its connection in any way ends nothing but its connection. */
-import { createConnection, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { resetMany, upgrading } from "../../../store/test/support/resets.ts"
 import { tokens } from "../support/hostile.ts"
 import { request, temporaryFolder } from "../support/served.ts"
 import { killServer, startServer } from "../support/serverProcess.ts"
-
-const upgrading = (path: string, authorization?: string): string =>
-  [
-    `GET ${path} HTTP/1.1`,
-    "host: 127.0.0.1",
-    "connection: Upgrade",
-    "upgrade: websocket",
-    "sec-websocket-version: 13",
-    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
-    ...(authorization === undefined ? [] : [`authorization: Bearer ${authorization}`]),
-    "\r\n",
-  ].join("\r\n")
-
-/** Sends a request, and resets the connection with what the server answers still unread. */
-const sendAndReset = (port: number, text: string) =>
-  Effect.callback<void>((resume) => {
-    const socket: Socket = createConnection(port, "127.0.0.1", () => {
-      socket.pause()
-      socket.write(text, () => socket.resetAndDestroy())
-    })
-    // The server may be the first to end the connection.
-    socket.once("error", () => undefined)
-    socket.once("close", () => resume(Effect.void))
-  })
 
 const requests: ReadonlyArray<readonly [what: string, text: string]> = [
   ["an upgrade at an address without a token", upgrading("/api/v1/machines")],
@@ -56,7 +32,7 @@ describe("a server", () => {
       )
       const port = Number(new URL(server.url).port)
       for (const [what, text] of requests) {
-        yield* Effect.forEach(Array.from({ length: 40 }), () => sendAndReset(port, text), { concurrency: 10 })
+        yield* resetMany(port, text)
         const live = yield* Effect.exit(request(`${server.url}/health/live`))
         assert.isTrue(live._tag === "Success" && live.value.status === 200, `after ${what}; exit code ${server.child.exitCode}`)
       }
