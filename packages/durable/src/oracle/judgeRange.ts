@@ -37,6 +37,13 @@ const pageSize = 500
 /** Events of a long journal that are read together. */
 const eventPage = 2000
 
+/**
+ * Characters of events that are judged in one turn of the event loop: some 10 ms of work. A server may judge in the process that serves. Each
+ * judgement counts as some more: its journal is compared, and decisions on events that have not come are made.
+ */
+const turnSize = 1_000_000
+const judgementSize = 20_000
+
 export const judgeRange = (
   reader: JournalReaderService,
   begin: BeginJudging,
@@ -46,15 +53,14 @@ export const judgeRange = (
 ): Effect.Effect<Findings, PersistenceFailed> =>
   Effect.gen(function* () {
     const found = new FindingsOf(selection.machine, findings)
+    const turn: Turn = { size: 0 }
     for (let rest: IdRange | undefined = range; rest !== undefined; ) {
       const { journals, next }: JournalPage = yield* reader.page(selection, rest, pageSize)
       for (const journal of journals) {
-        const judge = withoutStacks(() => {
-          const begun = begin(journal)
-          for (const event of journal.events ?? none) begun.event(event)
-          return begun
-        })
-        if (journal.events === undefined) yield* readLong(reader, journal, judge)
+        const judge = withoutStacks(() => begin(journal))
+        turn.size += judgementSize
+        if (journal.events === undefined) yield* readLong(reader, journal, judge, turn)
+        else yield* take(journal.events, judge, turn)
         const { id, status } = journal.record
         found.add(id, status === "final" || status === "stopped", yield* judge.end)
       }
@@ -66,7 +72,29 @@ export const judgeRange = (
     return found.result
   })
 
-const none: ReadonlyArray<never> = []
+/** What was judged since the last turn of the event loop, in characters. */
+interface Turn {
+  size: number
+}
+
+/** Hands events to a judge, and gives turns to other work of the process. */
+const take = (events: ReadonlyArray<EventRecord>, judge: Judge, turn: Turn): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    let next = 0
+    const takeUntilTurn = () => {
+      for (; next < events.length && turn.size < turnSize; next++) {
+        const event = events[next] as EventRecord
+        judge.event(event)
+        turn.size += event.body.length
+      }
+    }
+    for (;;) {
+      withoutStacks(takeUntilTurn)
+      if (turn.size < turnSize) return
+      turn.size = 0
+      yield* Effect.yieldNow
+    }
+  })
 
 /** A refused decision is an error, and most decisions on events that have not come are refused: their stacks took half of the time. */
 const withoutStacks = <A>(run: () => A): A => {
@@ -79,13 +107,16 @@ const withoutStacks = <A>(run: () => A): A => {
   }
 }
 
-const readLong = (reader: JournalReaderService, { record, start }: ReadJournal, judge: Judge): Effect.Effect<void, PersistenceFailed> =>
+const readLong = (
+  reader: JournalReaderService,
+  { record, start }: ReadJournal,
+  judge: Judge,
+  turn: Turn,
+): Effect.Effect<void, PersistenceFailed> =>
   Effect.gen(function* () {
     for (let after = start; after < record.sequence; ) {
       const events: ReadonlyArray<EventRecord> = yield* reader.events(record, after, Math.min(eventPage, record.sequence - after))
-      withoutStacks(() => {
-        for (const event of events) judge.event(event)
-      })
+      yield* take(events, judge, turn)
       const last = events.at(-1)
       // A journal with a gap is judged as it is: the judge says which event is missing.
       if (last === undefined) return

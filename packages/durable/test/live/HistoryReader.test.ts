@@ -5,6 +5,7 @@ import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { sqliteLayer } from "../../../store/test/support/Sqlite.ts"
+import { turnsDuring } from "../../../store/test/support/turns.ts"
 import { makeKit } from "../../testing/engine/Rig.ts"
 
 const S = State({ Counting: { count: Schema.Int } })
@@ -19,23 +20,6 @@ const machine = Machine.make({ name: "long", state: S, event: E, initial: S.Coun
 const inMemory = makeKit("reading the past", MemoryStore.layer, {})
 const onSqlite = makeKit("reading the past on SQLite", sqliteLayer, {})
 const { test } = inMemory
-
-/** Counts the turns of the event loop while an effect runs. */
-const turnsDuring = <A, E>(effect: Effect.Effect<A, E>) =>
-  Effect.suspend(() => {
-    let turns = 0
-    let next = setImmediate(function turn() {
-      turns++
-      next = setImmediate(turn)
-    })
-    return Effect.map(
-      Effect.ensuring(
-        effect,
-        Effect.sync(() => clearImmediate(next)),
-      ),
-      (value) => ({ value, turns }),
-    )
-  })
 
 for (const kit of [inMemory, onSqlite])
   kit.test(`a page and a state in the middle of a long journal leave the event loop turns, ${kit.name}`, ({ open }) =>

@@ -13,7 +13,9 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { scaled } from "../../../store/test/support/patience.ts"
 import { programOf } from "../../../store/test/support/programs.ts"
+import { makeInstanceTokens } from "../../src/access/InstanceTokens.ts"
 import * as hostile from "../support/hostile.ts"
+import { type Endpoints, ofEveryEndpoint } from "../support/hostileParameters.ts"
 import * as requests from "../support/hostileRequests.ts"
 import { corpus, json, request, temporaryFolder } from "../support/served.ts"
 import { addressOf } from "../support/serverProcess.ts"
@@ -295,8 +297,29 @@ describe("hostile content", () => {
       yield* assertLive("large events", 250)
       assert.strictEqual((yield* reading(`${url}/api/v1/machine-check`)).status, 200)
       yield* assertLive("a check of machines", 250)
-      for (const caller of [undefined, hostile.tokens.read, hostile.tokens.operate]) {
+      const described = JSON.parse((yield* reading(`${url}/openapi.json`)).text) as Endpoints
+      const known = {
+        machine: "noted",
+        id: "large-1",
+        kind: "Items",
+        namespace: "coast",
+        queue: "mails",
+        name: "draft",
+        workflow: "report",
+      }
+      const ofInstance = makeInstanceTokens(hostile.tokens.operate).forInstanceOf("noted", "large-2", {
+        read: true,
+        events: ["Note"],
+        expiresIn: "1 hour",
+      })
+      for (const caller of [undefined, hostile.tokens.read, hostile.tokens.operate, ofInstance]) {
         const who = caller === undefined ? "without a token" : `with ${caller}`
+        const every = ofEveryEndpoint(described, known, 4)
+        const statuses = yield* Effect.forEach(every, (one) => requests.send(url, one, caller), { concurrency: 10 })
+        const failed = every.flatMap(({ method, target }, at) => ((statuses[at] ?? 0) === 500 ? [`${method} ${target.slice(0, 200)}`] : []))
+        assert.deepStrictEqual(failed, [], who)
+        yield* assertLive(`requests of every endpoint ${who}`, 250)
+
         const answers = yield* Effect.forEach(requests.generated(url, 600), (one) => requests.send(url, one, caller), { concurrency: 20 })
         assert.isAbove(answers.filter((status) => status !== undefined).length, 300, who)
         assert.notInclude(answers, 500, who)

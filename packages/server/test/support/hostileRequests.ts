@@ -6,7 +6,7 @@ import { scaled } from "../../../store/test/support/patience.ts"
 /** What a request brings to be recognised. */
 export type Caller = string | undefined
 
-interface Part {
+export interface Part {
   readonly method: string
   readonly target: string
   readonly headers: ReadonlyArray<string>
