@@ -1,4 +1,5 @@
 /** A client for PostgreSQL: a pool of connections of node-postgres. Borrowed for one statement, reserved for a transaction. */
+import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -95,15 +96,30 @@ const makePool = (config: PgClientConfig) =>
       timeToLiveStrategy: "usage",
     })
     pool = made
+    let isClosed = false
+    // Set before the pool closes: from then on the pool interrupts every caller that asks for a connection, which is no wish of the caller.
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        isClosed = true
+      }),
+    )
+    const unlessClosed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+      Effect.catchCause(
+        effect,
+        (cause): Effect.Effect<never, E | SqlError> =>
+          isClosed && Cause.hasInterruptsOnly(cause)
+            ? Effect.fail(failure(new Error("The client is closed"), "acquire"))
+            : Effect.failCause(cause),
+      )
     const open: Effect.Effect<PgConnection.PgConnection, SqlError, Scope.Scope> = Effect.flatMap(Pool.get(made), (connection) =>
       connection.ended === undefined ? Effect.succeed(connection) : Effect.andThen(Pool.invalidate(made, connection), open),
     )
     const { acquireTimeout } = config
-    const get = acquireTimeout === undefined ? open : inTime(open, acquireTimeout)
+    const get = unlessClosed(acquireTimeout === undefined ? open : inTime(open, acquireTimeout))
     return {
       get,
       use: <A, E, R>(f: (connection: Connection) => Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
-        acquireTimeout === undefined ? Pool.use(made, f) : Effect.scoped(Effect.flatMap(get, f)),
+        acquireTimeout === undefined ? unlessClosed(Pool.use(made, f)) : Effect.scoped(Effect.flatMap(get, f)),
       // A transaction that its user could not end, ends with its connection.
       reserve: Effect.tap(get, (connection) =>
         Effect.addFinalizer(() =>

@@ -26,6 +26,12 @@ export interface Config extends Address {
   readonly preparedStatements?: number | undefined
   /** The longest row that it reads, in characters; a longer one fails its statement. Default: 16 Mi. */
   readonly maxMessageSize?: number | undefined
+  /**
+   * How long a transaction may be open without a statement before the server ends its session. A process that is frozen, or whose machine
+   * has disappeared, would otherwise keep its locks, for which the other processes wait. Not with `prepare: false`, where the server's own
+   * setting applies. Default: 1 minute.
+   */
+  readonly idleTransactionTimeout?: Duration.Input | undefined
 }
 
 export interface Notification {
@@ -37,6 +43,9 @@ export interface Notification {
 const graceMillis = 10
 const cancelMillis = 5000
 const closeMillis = 1000
+
+/** After this time without a packet the system asks whether the server is still there, ten times in ten seconds. */
+const keepAliveMillis = 10_000
 
 /** The server answers in real time, also under a test clock. The timer does not keep the process alive: the connection does. */
 // @effect-diagnostics-next-line globalTimers:off
@@ -290,6 +299,9 @@ const connect = (config: Config, { isTlsOptional, ...address }: Resolved): Effec
   Effect.callback((resume) => {
     const client = new pg.Client({
       ...address,
+      // Otherwise a statement would wait for hours when the server has disappeared without closing the connection.
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMillis,
       connectionTimeoutMillis: Duration.toMillis(config.connectTimeout ?? "5 seconds"),
     }) as Client
     let hasNoTls = false
@@ -297,12 +309,22 @@ const connect = (config: Config, { isTlsOptional, ...address }: Resolved): Effec
     // Until it is connected, errors come to the callback too.
     client.on("error", () => {})
     client.connect((cause: Error | null) => {
-      if (!cause) return resume(Effect.succeed(new PgConnection(client, config)))
+      if (!cause) return resume(prepareSession(new PgConnection(client, config), config))
       client.connection.stream.destroy()
       resume(hasNoTls ? connect(config, { ...address, ssl: false, isTlsOptional: false }) : Effect.fail(failure(cause, "connect")))
     })
     return Effect.sync(() => client.connection.stream.destroy())
   })
+
+/** By a statement: a pooler refuses a session that begins with settings that it does not know. */
+const prepareSession = (connection: PgConnection, { prepare, idleTransactionTimeout }: Config): Effect.Effect<PgConnection, SqlError> => {
+  if (prepare === false) return Effect.succeed(connection)
+  const millis = Math.ceil(Duration.toMillis(idleTransactionTimeout ?? "1 minute"))
+  return connection.run(`set idle_in_transaction_session_timeout = ${millis}`, [], { prepare: false }).pipe(
+    Effect.as(connection),
+    Effect.onError(() => Effect.sync(() => connection.end(new Error("The session was not prepared")))),
+  )
+}
 
 const sendCancel = (client: Client): void => {
   const { host, port, processID, secretKey } = client

@@ -15,6 +15,9 @@ import { payloadLimit, type Subscribe, textsOf } from "./PgListener.ts"
 
 const gapMillis = 5
 
+/** More instances never fit into a payload: each takes at least eight bytes of it. While the store is away, no more are remembered. */
+const mostNamed = Math.ceil(payloadLimit / 8)
+
 type Listener = (keys: ReadonlyArray<InstanceKey>) => void
 
 export const changeNotifications = (
@@ -51,7 +54,10 @@ export const changeNotifications = (
     }
     return {
       notify: (keys) => {
-        for (const key of keys) waiting.set(instanceName(key), { machine: key.machine, id: key.id })
+        for (const key of keys) {
+          if (waiting.size > mostNamed) break
+          waiting.set(instanceName(key), { machine: key.machine, id: key.id })
+        }
         changed.openUnsafe()
       },
       listen: (listener) => {

@@ -1,5 +1,5 @@
 /** How the driver finds, encrypts and authenticates its connections, on a PostgreSQL with TLS, with passwords by SCRAM, and behind a pooler. */
-import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -10,6 +10,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import * as Scope from "effect/Scope"
 import * as Tracer from "effect/Tracer"
 import { afterAll, beforeAll, inject } from "vitest"
 import { StoreNotOpened } from "../../src/contract/StoreNotOpened.ts"
@@ -17,6 +18,8 @@ import { resolve } from "../../src/driver/PgAddress.ts"
 import * as PgClient from "../../src/driver/PgClient.ts"
 import * as PostgresStore from "../../src/PostgresStore.ts"
 import { launchPostgres } from "../support/PostgresServer.ts"
+import { startProxy } from "../support/Proxy.ts"
+import { unless } from "../support/skipping.ts"
 import { makeAuthority, makeCertificate } from "./certificates.ts"
 import { failureOf, freshName, observer, open, ownDriver, pidOf, reasonOf, until } from "./Driver.ts"
 
@@ -266,6 +269,65 @@ describe("spans of PgClient", () => {
   )
 })
 
+const tcpTable = "/proc/net/tcp"
+
+describe("connections of PgClient", unless(existsSync(tcpTable) ? undefined : `the system has no ${tcpTable}`), () => {
+  it.live("are watched by the system, so that a server that has disappeared ends its statements", () =>
+    Effect.gen(function* () {
+      const sql = yield* connected({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })
+      const [row] = yield* sql<{ readonly port: number }>`select inet_client_port() as port`
+      const port = (row?.port ?? 0).toString(16).toUpperCase().padStart(4, "0")
+      const timers = Effect.sync(() =>
+        readFileSync(tcpTable, "utf8")
+          .split("\n")
+          .map((line) => line.trim().split(/\s+/))
+          .filter(([, local]) => local?.endsWith(`:${port}`))
+          .map((fields) => fields[5]?.slice(0, 2)),
+      )
+      // The timer of a connection: 01 waits for a confirmation, 02 asks for a sign of life.
+      yield* until("the system asks for a sign of life", timers, ([timer, ...others]) => timer === "02" && others.length === 0)
+    }),
+  )
+})
+
+describe("transactions of PgClient", () => {
+  it.live("lose their locks when their process does nothing any more", () =>
+    Effect.gen(function* () {
+      const proxy = yield* Effect.acquireRelease(
+        Effect.promise(() => startProxy(inject("postgresUrl"))),
+        ({ close }) => Effect.promise(close),
+      )
+      const frozen = yield* connected({ url: Redacted.make(proxy.url), maxConnections: 1, idleTransactionTimeout: "500 millis" })
+      const other = yield* open(ownDriver, { maxConnections: 1 })
+      const lock = Math.floor(Math.random() * 1e9)
+      const locked = yield* Deferred.make<void>()
+      yield* Effect.forkScoped(
+        frozen.withTransaction(
+          Effect.gen(function* () {
+            yield* frozen`select pg_advisory_xact_lock(${lock})::text`
+            proxy.block()
+            yield* Deferred.succeed(locked, undefined)
+            return yield* Effect.never
+          }),
+        ),
+      )
+      yield* Deferred.await(locked)
+      const waited = yield* Effect.timeoutOption(other.withTransaction(other`select pg_advisory_xact_lock(${lock})::text`), "30 seconds")
+      proxy.unblock()
+      assert.strictEqual(waited._tag, "Some")
+    }),
+  )
+
+  it.live("whose session the server has ended so fail typed, and the next one works", () =>
+    Effect.gen(function* () {
+      const sql = yield* connected({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1, idleTransactionTimeout: "100 millis" })
+      const idle = sql.withTransaction(Effect.andThen(sql`select 1`, Effect.andThen(Effect.sleep("1 second"), sql`select 2`)))
+      assert.strictEqual(reasonOf(yield* Effect.exit(idle)), "ConnectionError")
+      assert.strictEqual((yield* sql.withTransaction(sql`select 3`)).length, 1)
+    }),
+  )
+})
+
 describe("the pool of PgClient", () => {
   it.live("fails a statement and a transaction that wait longer for a connection than the limit, and not one that runs long", () =>
     Effect.gen(function* () {
@@ -283,6 +345,26 @@ describe("the pool of PgClient", () => {
       yield* Deferred.succeed(release, undefined)
       yield* Fiber.join(holder)
       assert.strictEqual((yield* sql`select pg_sleep(0.5)::text`).length, 1)
+    }),
+  )
+
+  it.live("fails statements typed when it is closed, also those that wait for a connection", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const sql = yield* Scope.provide(open(ownDriver, { maxConnections: 1 }), scope)
+      const [held, taken] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      yield* Effect.forkScoped(sql.withTransaction(Effect.andThen(Deferred.succeed(taken, undefined), Deferred.await(held))))
+      yield* Deferred.await(taken)
+      const waiting = yield* Effect.forEach([sql`select 1`, sql.withTransaction(sql`select 1`)], (one) =>
+        Effect.forkScoped(Effect.exit(one), { startImmediately: true }),
+      )
+      const closing = yield* Effect.forkScoped(Scope.close(scope, Exit.void), { startImmediately: true })
+      yield* Effect.sleep("50 millis")
+      yield* Deferred.succeed(held, undefined)
+      yield* Fiber.join(closing)
+      for (const fiber of waiting) assert.strictEqual(reasonOf(yield* Fiber.join(fiber)), "ConnectionError")
+      for (const late of [sql`select 1`, sql.withTransaction(sql`select 1`)])
+        assert.strictEqual(reasonOf(yield* Effect.exit(late)), "ConnectionError")
     }),
   )
 

@@ -260,9 +260,21 @@ const snapshotOf = Effect.fnUntraced(function* (source: Database, folder: string
   yield* trying("the database", () => checkpointed(target.file))
 })
 
-/** All reads of the effect see the database at one moment, and writers continue. */
+/**
+ * All reads of the effect see the database at one moment, and writers continue. Between two reads it may write for longer than a transaction
+ * may otherwise be idle.
+ */
 const inSnapshot = <A, E>(sql: SqlClient, effect: Effect.Effect<A, E>) =>
-  sql.withTransaction(Effect.andThen(sql.unsafe("set transaction isolation level repeatable read, read only"), effect))
+  sql.withTransaction(
+    Effect.andThen(
+      Effect.forEach(
+        ["set transaction isolation level repeatable read, read only", "set local idle_in_transaction_session_timeout = 0"],
+        (statement) => sql.unsafe(statement),
+        { discard: true },
+      ),
+      effect,
+    ),
+  )
 
 const checkpointed = async (file: string): Promise<void> => {
   const database = new DatabaseSync(file)
