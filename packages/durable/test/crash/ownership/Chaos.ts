@@ -133,10 +133,13 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
   }
 
   /** Stops this process for a newer version, unless others are older. */
-  const deploy = async (worker: ShiftProcess) => {
-    const versionOf = (one: ShiftProcess) => versions.get(one) ?? newest
-    if (workers.every((one) => versionOf(one) === newest)) newest++
-    if (versionOf(worker) === newest) return
+  const deploy = (worker: ShiftProcess) => {
+    if (workers.every((one) => versions.get(one) === newest)) newest++
+    return deployNewest(worker)
+  }
+
+  const deployNewest = async (worker: ShiftProcess) => {
+    if (versions.get(worker) === newest) return
     deploys++
     await worker.stop()
     replace(worker)
@@ -176,6 +179,8 @@ export const causeChaos = async (options: ChaosOptions): Promise<ChaosReport> =>
     for (const worker of workers) thaw(worker)
     await beside
     replaceEnded()
+    // Otherwise instances that the newer version has written would wait on an older process.
+    for (const worker of [...workers]) await deployNewest(worker)
     writeFileSync(closing, "")
     await Promise.all(workers.map((worker) => worker.ready()))
     const unfinished = await awaitEnd(workers[0], instances)
