@@ -38,6 +38,9 @@ export class ChangeFollower {
   readonly #postponing = new Set<string>()
   /** Instances that were written to. Only for a store in this process. */
   readonly #written = new Set<LiveInstance>()
+  /** Instances that other processes have changed, and at which the next query looks. */
+  readonly #changed = new Set<LiveInstance>()
+  #isLookingAtChanged = false
   /** Changed instances whose owners on other nodes are notified. */
   readonly #foreign: Array<InstanceKey> = []
   #looking: Fiber.Fiber<void> | undefined
@@ -253,11 +256,27 @@ export class ChangeFollower {
     return [...new Set([...this.#working, ...this.#postponing, ...this.#followed.keys()])].flatMap((name) => this.#followedAs(name))
   }
 
-  /** Another node has changed these instances. Without keys, all instances may have changed. */
+  /** Another node has changed these instances. Without keys, all instances may have changed. One query at a time, for all of them. */
   #noteChanged(keys: ReadonlyArray<InstanceKey>) {
     const changed = keys.length === 0 ? this.#all : keys.flatMap((key) => this.#followedAs(instanceName(key)))
-    if (changed.length > 0) this.#environment.run(Effect.ignore(this.#look(changed)))
+    for (const live of changed) this.#changed.add(live)
+    if (this.#changed.size === 0 || this.#isLookingAtChanged) return
+    this.#isLookingAtChanged = true
+    this.#environment.run(this.#lookAtChanged)
   }
+
+  readonly #lookAtChanged: Effect.Effect<void> = Effect.ensuring(
+    Effect.gen({ self: this }, function* () {
+      while (this.#changed.size > 0) {
+        const changed = [...this.#changed]
+        this.#changed.clear()
+        yield* Effect.ignore(this.#look(changed))
+      }
+    }),
+    Effect.sync(() => {
+      this.#isLookingAtChanged = false
+    }),
+  )
 
   /** A store in this process also reports this engine's own writes, which are skipped. */
   #noteWritten(key: InstanceKey) {
