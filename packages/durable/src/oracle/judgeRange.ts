@@ -2,6 +2,7 @@
 import type { PersistenceFailed } from "@detent/machine"
 import type { EventRecord } from "@detent/store"
 import type { IdRange, JournalPage, JournalReaderService, JournalSelection, ReadJournal } from "@detent/store/internal"
+import { ReadSize } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import { type Findings, FindingsOf } from "./Findings.ts"
 import { InstanceOracle, type Question } from "./InstanceOracle.ts"
@@ -33,9 +34,6 @@ export interface RangeOptions {
 
 /** Instances of a page. One page is in memory at a time. */
 const pageSize = 500
-
-/** Events of a long journal that are read together. */
-const eventPage = 2000
 
 /**
  * Characters of events that are judged in one turn of the event loop: some 10 ms of work. A server may judge in the process that serves. Each
@@ -114,8 +112,10 @@ const readLong = (
   turn: Turn,
 ): Effect.Effect<void, PersistenceFailed> =>
   Effect.gen(function* () {
+    const size = new ReadSize()
     for (let after = start; after < record.sequence; ) {
-      const events: ReadonlyArray<EventRecord> = yield* reader.events(record, after, Math.min(eventPage, record.sequence - after))
+      const events: ReadonlyArray<EventRecord> = yield* reader.events(record, after, Math.min(size.events, record.sequence - after))
+      size.learn(events)
       yield* take(events, judge, turn)
       const last = events.at(-1)
       // A journal with a gap is judged as it is: the judge says which event is missing.

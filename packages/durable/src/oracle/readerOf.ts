@@ -8,8 +8,8 @@ import * as Option from "effect/Option"
 
 const pageSize = 500
 
-/** An instance with more events than this is read by itself, so that memory stays bounded. */
-const mostEvents = 500
+/** An instance with more events than this is read by itself, a few events at a time. */
+const mostEvents = 50
 
 export const readerOf = (journal: JournalService): JournalReaderService => ({
   machines: journal.machines,

@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord, InstanceKey } from "../contract/Commit.ts"
 import type { IdRange, JournalReaderService, JournalSelection, ReadJournal } from "../contract/JournalReader.ts"
+import { charactersOf, ReadSize } from "../runtime/ReadSize.ts"
 import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
 import { eventOf, openedOrHeld } from "./Records.ts"
@@ -15,6 +16,9 @@ import { anyMachine, persisting, type RowProblem } from "./StoreFailure.ts"
 /** An instance with more events than this is read by itself, so that memory stays bounded. */
 const mostEvents = 500
 
+/** A page ends after so many characters of events, for the same reason. */
+const pageCharacters = 32_000_000
+
 /** How a database begins a transaction that reads only, and reads the events of many instances by their row keys. */
 export interface BulkReading {
   readonly begin: Effect.Effect<unknown, SqlError>
@@ -24,6 +28,7 @@ export interface BulkReading {
 
 export const sqlJournalReader = (dialect: Dialect, reading: EventReading, bulk: BulkReading): JournalReaderService => {
   const { sql } = dialect
+  const size = new ReadSize()
   const consistently = <A>(read: Effect.Effect<A, SqlError | RowProblem>): Effect.Effect<A, SqlError | RowProblem> =>
     sql.withTransaction(Effect.andThen(bulk.begin, read))
   return {
@@ -57,14 +62,26 @@ export const sqlJournalReader = (dialect: Dialect, reading: EventReading, bulk: 
               const start = origin === undefined ? (snapshot?.sequence ?? 0) : 0
               return { instance, start, journal: { ...rest, origin, snapshot, record }, length: record.sequence - start }
             })
-            const short = journals.filter(({ length }) => length <= mostEvents).map(({ instance }) => instance)
-            const events = yield* eventsByInstance(bulk, short)
-            const read = journals.map(({ instance, start, journal, length }): ReadJournal => {
-              if (length > mostEvents) return { ...journal, start, events: undefined }
-              const all = events.get(instance) ?? []
-              return { ...journal, start, events: all.filter(({ sequence }) => sequence > start && sequence <= journal.record.sequence) }
-            })
-            return { journals: read, next: read.length < limit ? undefined : read.at(-1)?.record.id }
+            const read: Array<ReadJournal> = []
+            for (let characters = 0; read.length < journals.length && characters < pageCharacters; ) {
+              const together = fitting(journals, read.length, size.events)
+              const short = together.filter(({ length }) => length <= mostEvents).map(({ instance }) => instance)
+              const events = yield* eventsByInstance(bulk, short)
+              const all = [...events.values()].flat()
+              size.learn(all)
+              characters += charactersOf(all)
+              for (const { instance, start, journal, length } of together) {
+                const own = length > mostEvents ? undefined : (events.get(instance) ?? [])
+                read.push({
+                  ...journal,
+                  start,
+                  events: own?.filter(({ sequence }) => sequence > start && sequence <= journal.record.sequence),
+                })
+              }
+              // A large page must not block the event loop.
+              yield* Effect.yieldNow
+            }
+            return { journals: read, next: rows.length < limit && read.length === rows.length ? undefined : read.at(-1)?.record.id }
           }),
         ),
       ),
@@ -87,6 +104,18 @@ export const rangesBetween = (ids: ReadonlyArray<string>): ReadonlyArray<IdRange
     after = through
   }
   return [...ranges, after === undefined ? {} : { after }]
+}
+
+/** Journals from a position on whose events are read by one statement: as many as have so many events, and at least one. */
+const fitting = <J extends { readonly length: number }>(journals: ReadonlyArray<J>, from: number, events: number): ReadonlyArray<J> => {
+  let [end, sum] = [from, 0]
+  for (; end < journals.length; end++) {
+    const { length } = journals[end] as J
+    if (length > mostEvents) continue
+    if (end > from && sum + length > events) break
+    sum += length
+  }
+  return journals.slice(from, end)
 }
 
 const eventsByInstance = (bulk: BulkReading, instances: ReadonlyArray<number>) =>
