@@ -2,13 +2,15 @@
 import { PersistenceFailed } from "@detent/machine"
 import * as PostgresStore from "@detent/store/PostgresStore"
 import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest"
+import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
-import type * as Exit from "effect/Exit"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import { type RestartableServer, startRestartable } from "../../../store/test/support/RestartableServer.ts"
-import { Engine, type EngineService } from "../../src/Engine.ts"
+import { Engine, type EngineOptions, type EngineService } from "../../src/Engine.ts"
 import { E, Job, S } from "../../testing/engine/Machines.ts"
 
 /** One call of each kind, of instances that are not in memory and of one that is. */
@@ -51,8 +53,8 @@ describe("a PostgreSQL that is stopped and started again", () => {
   })
   afterAll(() => server.remove())
 
-  const engineWith = (storeTimeout: Duration.Input) =>
-    Engine.layer({ storeTimeout }).pipe(Layer.provide(Layer.suspend(() => PostgresStore.layer({ url: server.url }))))
+  const engineWith = (storeTimeout: Duration.Input, options: EngineOptions = {}) =>
+    Engine.layer({ ...options, storeTimeout }).pipe(Layer.provide(Layer.suspend(() => PostgresStore.layer({ url: server.url }))))
 
   it.live("every call of an engine waits while it is away, and succeeds when it is back", () =>
     Effect.gen(function* () {
@@ -84,5 +86,24 @@ describe("a PostgreSQL that is stopped and started again", () => {
       expect(tooEarly).toEqual([])
       yield* Effect.promise(() => server.start())
     }).pipe(Effect.provide(engineWith("1 second"))),
+  )
+
+  it.live("every call of an engine that stops while it is away fails typed", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const stoppingSoon: EngineOptions = { drainTimeout: "1 second", worker: { drainTimeout: "1 second" }, lease: "2 seconds" }
+      const engine = Context.get(yield* Layer.buildWithScope(engineWith("1 minute", stoppingSoon), scope), Engine)
+      const made = yield* calls(engine, "stopping")
+      yield* Effect.promise(() => server.stop())
+      const waiting = yield* begin(made)
+      yield* Effect.sleep("300 millis")
+      yield* Scope.close(scope, Exit.void)
+      const late = yield* begin(made)
+      for (const [name, fiber] of [...waiting, ...late]) {
+        const { exit } = yield* Fiber.join(fiber)
+        expect([name, Exit.isFailure(exit) && exit.cause.reasons.map(({ _tag }) => _tag)]).toEqual([name, ["Fail"]])
+      }
+      yield* Effect.promise(() => server.start())
+    }),
   )
 })
