@@ -1,17 +1,17 @@
 /** Reads whole journals through the journal of an open store, for stores that only this process can reach. Changes nothing. */
 import type { PersistenceFailed } from "@detent/machine"
 import { compareText } from "@detent/machine/internal"
-import type { EventRecord, JournalService, OpenedInstance } from "@detent/store"
-import { type JournalReaderService, type JournalSelection, type ReadJournal, rangesBetween } from "@detent/store/internal"
+import type { EventRecord, InstanceKey, JournalService, OpenedInstance } from "@detent/store"
+import { type JournalReaderService, type JournalSelection, type ReadJournal, ReadSize, rangesBetween } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 
 const pageSize = 500
 
-/** An instance with more events than this is read by itself, a few events at a time. */
-const mostEvents = 50
+/** An instance with more events than this is read by itself, so that memory stays bounded. */
+const mostEvents = 500
 
-export const readerOf = (journal: JournalService): JournalReaderService => ({
+export const readerOf = (journal: JournalService, size = new ReadSize()): JournalReaderService => ({
   machines: journal.machines,
   divide: (selection, size) =>
     Effect.gen(function* () {
@@ -29,7 +29,7 @@ export const readerOf = (journal: JournalService): JournalReaderService => ({
       const page = yield* journal.page({ machine: selection.machine }, limit, after)
       const inRange = through === undefined ? page : page.filter(({ id }) => compareText(id, through) <= 0)
       const keys = inRange.filter((record) => isSelected(selection, record)).map(({ machine, id }) => ({ machine, id }))
-      const journals = yield* Effect.forEach(yield* journal.openAll(keys), (opened) => readOne(journal, opened))
+      const journals = yield* Effect.forEach(yield* journal.openAll(keys), (opened) => readOne(journal, opened, size))
       const isLast = page.length < limit || inRange.length < page.length
       return { journals: journals.flat(), next: isLast ? undefined : page.at(-1)?.id }
     }),
@@ -46,16 +46,42 @@ const isSelected = ({ unended, ended }: JournalSelection, { status, updatedAt }:
  * The row and the events are read one after the other. If events were pruned, or the instance was removed in between, it is read again;
  * none where it is gone.
  */
-const readOne = (journal: JournalService, opened: OpenedInstance): Effect.Effect<ReadonlyArray<ReadJournal>, PersistenceFailed> =>
+const readOne = (
+  journal: JournalService,
+  opened: OpenedInstance,
+  size: ReadSize,
+): Effect.Effect<ReadonlyArray<ReadJournal>, PersistenceFailed> =>
   Effect.gen(function* () {
     const { record, origin, snapshot } = opened
     const start = origin === undefined ? (snapshot?.sequence ?? 0) : 0
     const length = record.sequence - start
     if (length > mostEvents) return [{ ...opened, start, events: undefined }]
-    const events: ReadonlyArray<EventRecord> = length === 0 ? [] : yield* journal.events(record, start, length)
+    const events = yield* readEvents(journal, record, start, record.sequence, size)
     if (events.length === length) return [{ ...opened, start, events }]
     const again = yield* journal.open({ machine: record.machine, id: record.id })
     if (Option.isNone(again)) return []
     const isChanged = again.value.record.startedAt !== record.startedAt || again.value.origin !== origin
-    return isChanged ? yield* readOne(journal, again.value) : [{ ...opened, start, events }]
+    return isChanged ? yield* readOne(journal, again.value, size) : [{ ...opened, start, events }]
+  })
+
+/** A few events at a time, and turns for other work of the process in between. Ends where events are missing. */
+const readEvents = (
+  journal: JournalService,
+  key: InstanceKey,
+  start: number,
+  through: number,
+  size: ReadSize,
+): Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed> =>
+  Effect.gen(function* () {
+    const events: Array<EventRecord> = []
+    for (let after = start; after < through; ) {
+      const some: ReadonlyArray<EventRecord> = yield* journal.events(key, after, Math.min(size.events, through - after))
+      events.push(...some)
+      const last = some.at(-1)
+      if (last === undefined) break
+      size.learn(some)
+      after = last.sequence
+      if (after < through) yield* Effect.yieldNow
+    }
+    return events
   })
