@@ -67,6 +67,7 @@ export interface EngineServices {
 
 export const makeEngine = (services: EngineServices, config: EngineConfig): EngineParts => {
   const { journal, timers: timerStore, node } = services
+  let isDrained = false
   const clock = new StoreClock(journal)
   const environment = clock.applyTo(outsideSpans(services.environment))
   const host = new Host(startActor)
@@ -101,7 +102,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     storeRetry: Schedule.max([
       Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("1 second")]),
       Schedule.during(config.storeTimeout),
-    ]),
+    ]).pipe(Schedule.while(() => !isDrained)),
     outageRetry: Schedule.min([Schedule.exponential("250 millis", 2), Schedule.spaced("10 seconds")]),
     workRetry: Schedule.min([Schedule.exponential("1 second", 2), Schedule.spaced("1 minute")]),
     lock: services.lock,
@@ -163,6 +164,8 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     yield* follower.close(reason)
     table.stopWork()
     yield* Effect.timeoutOption(table.allSettled, config.drainTimeout)
+    // The store closes after the engine: callers that wait for it get its error.
+    isDrained = true
     yield* table.leaveAll(reason)
     yield* host.close
   })
