@@ -191,7 +191,7 @@ export class InstanceHandle {
       return Effect.flatMap(this.#engine.follower.position(this), (position) =>
         position?.sequence === live.record.sequence &&
         position.startedAt === live.record.startedAt &&
-        !live.isBehind(position) &&
+        !live.position.isBehind(position) &&
         position.status === "running" &&
         live.record.isRunning
           ? Effect.succeed(snapshotInMemory(live))
@@ -289,8 +289,8 @@ export class InstanceHandle {
   }
 
   /** Whether the instance has left memory and continues: it moved to another node, or the store was away for too long. */
-  #isFollowedFurther({ left }: LiveInstance): boolean {
-    return left !== undefined && continues(left) && !this.#engine.table.isClosed
+  #isFollowedFurther({ mode: { left } }: LiveInstance): boolean {
+    return left !== undefined && continues(left.reason) && !this.#engine.table.isClosed
   }
 
   /** The instance in memory after it has left, once the store answers. Fails if the engine is closed before. */
@@ -316,8 +316,8 @@ export class InstanceHandle {
       if (live.hasUnstoredSelfSent || this.#engine.table.isClosed) return Effect.succeed(false)
       const { machine, id } = this
       return this.#engine.journal.saveSnapshot(
-        { machine, id, startedAt: live.record.startedAt, revision: live.revision },
-        live.snapshotRecord(),
+        { machine, id, startedAt: live.record.startedAt, revision: live.position.revision },
+        live.position.snapshot(live.machine),
       )
     })
   }
@@ -343,7 +343,7 @@ const dedupeIdProblem = (id: unknown): string | undefined =>
 
 const tooDeep = "it contains itself, or is nested too deeply; send plain data"
 
-const snapshotInMemory = ({ record, delayed }: LiveInstance): InstanceSnapshot<Tagged, Tagged> => {
+const snapshotInMemory = ({ record, position: { delayed } }: LiveInstance): InstanceSnapshot<Tagged, Tagged> => {
   const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = record.snapshot()
   const shown = status === "failed" ? "running" : status
   return { state, previous, sequence, reason, startedAt, lastTransitionAt, status: shown, ...waiting(shown, delayed) }

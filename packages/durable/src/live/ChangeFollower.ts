@@ -72,7 +72,7 @@ export class ChangeFollower {
    */
   isCurrent(live: LiveInstance): boolean {
     const { sequence, startedAt } = live.record
-    return this.#journal.local?.sequence(live.key, startedAt, live.revision) === sequence || live.isLocked || live.isCommitting
+    return this.#journal.local?.sequence(live.key, startedAt, live.position.revision) === sequence || live.isLocked || live.isCommitting
   }
 
   /** Sequence and status of an instance in the store. */
@@ -121,7 +121,7 @@ export class ChangeFollower {
         live.refresh()
         return yield* Effect.fail(new InstanceNotFound(live.key))
       }
-      const isFollowable = live.record.isFollowed && (reloaded.opened.record.revision ?? 0) === live.revision
+      const isFollowable = live.record.isFollowed && (reloaded.opened.record.revision ?? 0) === live.position.revision
       const passed = isFollowable ? yield* this.#passed(live, reloaded) : undefined
       live.takeIn(reloaded, passed)
       return reloaded
@@ -132,7 +132,7 @@ export class ChangeFollower {
   #passed(live: LiveInstance, { opened }: Reloaded): Effect.Effect<ReadonlyArray<Tagged> | undefined> {
     const states: Array<Tagged> = []
     const replayed = Effect.flatMap(
-      Effect.try({ try: () => live.snapshotRecord(), catch: () => "unencodable" as const }),
+      Effect.try({ try: () => live.position.snapshot(live.machine), catch: () => "unencodable" as const }),
       (snapshot): Effect.Effect<unknown, EventReplayError | PersistenceFailed> =>
         recover(live.machine, this.#journal, { ...opened, snapshot }, opened.record.sequence, ({ from, state, moved }) => {
           if (moved || from !== state) states.push(state)
@@ -330,7 +330,7 @@ export class ChangeFollower {
 
 /** An instance that the store no longer has counts as behind: the next read finds that it was removed. */
 const isBehind = (live: LiveInstance, position: InstanceStanding | undefined): boolean =>
-  position === undefined || isOfAnother(live, position) || live.isBehind(position)
+  position === undefined || isOfAnother(live, position) || live.position.isBehind(position)
 
 /** Whether an instance was read before it reached a position. */
 const isBefore = (read: InstanceStanding, position: InstanceStanding): boolean =>

@@ -463,7 +463,7 @@ export class InstanceTable {
 
   /** Ends the work of all instances, which stay in memory until their accepted events are stored. */
   stopWork() {
-    for (const instance of this.#live.values()) instance.stopWork()
+    for (const instance of this.#live.values()) instance.work.quiet()
   }
 
   /** Lets all instances leave memory. The journal keeps them. */

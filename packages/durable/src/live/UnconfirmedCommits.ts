@@ -6,7 +6,7 @@
  *
  *     Stored       the journal has it
  *     StoredLate   the journal has an earlier one, whose events were decided again since
- *     NotStored    its events are decided again, except for those that are given up
+ *     NotStored    its events are decided again, except for those that are rejected up
  *     Unknown      the journal cannot be read
  */
 import { PersistenceFailed, type SendError, SequenceConflict } from "@detent/machine"
@@ -32,9 +32,9 @@ export const rejectAll = (pending: ReadonlyArray<Pending>, error: SendError): Re
 
 export type Resolution =
   | { readonly _tag: "Stored"; readonly reloaded: Reloaded }
-  | { readonly _tag: "StoredLate"; readonly flight: Flight; readonly reloaded: Reloaded; readonly given: Rejected }
+  | { readonly _tag: "StoredLate"; readonly flight: Flight; readonly reloaded: Reloaded; readonly rejected: Rejected }
   /** `pauseMillis`: how long nothing is decided, because the store has failed for a long time. */
-  | { readonly _tag: "NotStored"; readonly reloaded: Reloaded; readonly given: Rejected; readonly pauseMillis: number }
+  | { readonly _tag: "NotStored"; readonly reloaded: Reloaded; readonly rejected: Rejected; readonly pauseMillis: number }
   | { readonly _tag: "Unknown"; readonly error: SendError }
 
 /** Since when, by the monotonic clock, and how often, the store has failed to store the instance's commits. */
@@ -121,8 +121,8 @@ export class UnconfirmedCommits {
   }
 
   /** Reads the journal after a pause of about this length, because the store refused a commit or another node has written. */
-  resolve(error: SendError, given: Rejected, backoffMillis: number): Effect.Effect<Resolution> {
-    const read = this.#read(error, given)
+  resolve(error: SendError, rejected: Rejected, backoffMillis: number): Effect.Effect<Resolution> {
+    const read = this.#read(error, rejected)
     if (backoffMillis === 0) return read
     return Effect.flatMap(Random.next, (random) => Effect.delay(read, Math.ceil(backoffMillis * (0.5 + random))))
   }
@@ -138,13 +138,14 @@ export class UnconfirmedCommits {
     return monotonicMillis(this.#record.environment.clock) - since >= this.#context.storeTimeoutMillis
   }
 
-  #read(error: SendError, given: Rejected, latest?: Flight): Effect.Effect<Resolution> {
+  #read(error: SendError, rejected: Rejected, latest?: Flight): Effect.Effect<Resolution> {
     return Effect.match(this.#journaled, {
       onFailure: (failure): Resolution => ({ _tag: "Unknown", error: failure }),
       onSuccess: ({ reloaded, arrived, unknown }): Resolution => {
         if (reloaded === undefined) return { _tag: "Unknown", error: this.#errorOfRemoved(error) }
-        if (arrived === undefined) return { _tag: "NotStored", reloaded, given: withUnknown(this.#key, unknown, given), pauseMillis: 0 }
-        return arrived === latest ? { _tag: "Stored", reloaded } : { _tag: "StoredLate", flight: arrived, reloaded, given }
+        if (arrived === undefined)
+          return { _tag: "NotStored", reloaded, rejected: withUnknown(this.#key, unknown, rejected), pauseMillis: 0 }
+        return arrived === latest ? { _tag: "Stored", reloaded } : { _tag: "StoredLate", flight: arrived, reloaded, rejected }
       },
     })
   }
@@ -191,12 +192,12 @@ const giveUp = (
   { times }: Outage,
 ): Resolution => ({
   ...resolution,
-  given: new Map([
+  rejected: new Map([
     ...rejectAll(
       all.filter(({ envelope }) => !envelope.isOwn),
       error,
     ),
-    ...resolution.given,
+    ...resolution.rejected,
   ]),
   pauseMillis: all.some(({ envelope }) => envelope.internal) ? Math.min(25 * 2 ** times, longestPauseMillis) : 0,
 })
@@ -209,8 +210,8 @@ const notFoundOut = ({ machine, id }: InstanceKey, reason: string): PersistenceF
     cause: new Error(`it is unknown whether it was stored: ${reason}`),
   })
 
-const withUnknown = (key: InstanceKey, unknown: ReadonlyArray<Flight>, given: Rejected): Rejected =>
-  unknown.length === 0 ? given : new Map([...given, ...notIdempotentIn(key, unknown, "the journal was pruned meanwhile")])
+const withUnknown = (key: InstanceKey, unknown: ReadonlyArray<Flight>, rejected: Rejected): Rejected =>
+  unknown.length === 0 ? rejected : new Map([...rejected, ...notIdempotentIn(key, unknown, "the journal was pruned meanwhile")])
 
 /** Events that may be stored, and have neither an id nor a timer by which the store would refuse them if they were decided again. */
 const notIdempotentIn = (key: InstanceKey, flights: ReadonlyArray<Flight>, reason: string): Rejected => {

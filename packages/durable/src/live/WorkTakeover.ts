@@ -122,7 +122,8 @@ export class WorkTakeover {
       let isShared = false
       for (const live of [...table.all]) {
         if (placement === undefined || table.isClosed) return false
-        const { key, owner } = live
+        const { key } = live
+        const { owner } = live.work
         const node = placement.node()
         if (owner === undefined || owner === node) continue
         if ((yield* this.claim({ ...key, owner })) === node) yield* this.#runInMemory(live, node)
@@ -215,7 +216,7 @@ export class WorkTakeover {
       if (!hasGained && !this.#unconfirmed.has(machine.name)) return
       for (let after: string | undefined; ; ) {
         const page = yield* journal.page({ machine: machine.name, owner: node, ...shardsOf(placement) }, pageSize, after)
-        const idle = page.filter((record) => table.find(record)?.isAtWork !== true)
+        const idle = page.filter((record) => table.find(record)?.work.isRunning !== true)
         yield* this.#run(machine, placement, yield* journal.openAll(idle), node)
         if (page.length < pageSize) break
         after = page.at(-1)?.id
@@ -276,7 +277,7 @@ export class WorkTakeover {
       const opening = isFirst ? table.openTaken(machine, taken) : table.openAll(machine, keys)
       isFirst = false
       yield* opening
-      const idle = keys.flatMap((key) => table.find(key) ?? []).filter((live) => !live.isAtWork)
+      const idle = keys.flatMap((key) => table.find(key) ?? []).filter((live) => !live.work.isRunning)
       yield* Effect.forEach(idle, (live) => this.#runInMemory(live, node), { concurrency: "unbounded", discard: true })
     }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => placement.node() === node && !table.isClosed }))
   }
@@ -303,7 +304,7 @@ export class WorkTakeover {
       const stored = yield* journal.open(live.key)
       if (Option.isNone(stored) || stored.value.record.owner !== node) return
       const { record } = stored.value
-      if (live.isBehind(record) || record.startedAt !== live.record.startedAt) return yield* this.#runLater(live, node)
+      if (live.position.isBehind(record) || record.startedAt !== live.record.startedAt) return yield* this.#runLater(live, node)
       live.own(node)
     }).pipe(
       Effect.catchTag(["EventReplayError", "InstanceNotFound"], (error) =>

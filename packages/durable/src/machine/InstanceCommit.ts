@@ -48,6 +48,12 @@ export interface StoredPosition {
   readonly startedAt: number
   /** How often events of its journal were rewritten. */
   readonly revision: number
+  /** The values of its indexed fields, as JSON. */
+  readonly fields: string | undefined
+}
+
+/** Who may commit to the instance. */
+export interface CommitRights {
   /** Whether its state has work. */
   readonly needsOwner: boolean
   /** Whether this node runs that work. */
@@ -55,8 +61,6 @@ export interface StoredPosition {
   /** This node has lost the instance: its commits are refused, even under a new lease of the node. */
   readonly isLost: boolean
   readonly lockFence: Fence | undefined
-  /** The values of its indexed fields, as JSON. */
-  readonly fields: string | undefined
 }
 
 /** The fence of a node that has lost its lease. Every store refuses it. */
@@ -74,6 +78,7 @@ export const instanceCommit = (
   { placement, limits }: Pick<CommitContext, "placement" | "limits">,
   machine: RegisteredMachine,
   stored: StoredPosition,
+  rights: CommitRights,
   accepted: ReadonlyArray<PendingEvent>,
   last: PendingEvent,
   ahead: SpeculativeState | undefined,
@@ -87,7 +92,7 @@ export const instanceCommit = (
   const needsOwner = isRunning && machine.hasWork(node, decision.state)
   // Work of a group that is not left stays where it runs.
   const begins = (one: PendingEvent) => entersState(one.decision) && !hasWorkIn(keptOf(one), one.decision.state)
-  const becomesOwner = needsOwner && machine.runsWork && (!stored.needsOwner || accepted.some(begins))
+  const becomesOwner = needsOwner && machine.runsWork && (!rights.needsOwner || accepted.some(begins))
   const cleared = timers === before ? none : clearedBetween(before, timers)
   const set = timers === before || timers.size === 0 ? none : setBetween(before, timers)
   const isOwing = owes && isRunning
@@ -116,8 +121,8 @@ export const instanceCommit = (
     setTimers: isOwing ? [...set, owedTimer(sequence, at)] : set,
     commands: accepted.length === 1 ? last.commands : accepted.flatMap((one) => one.commands),
     fence:
-      stored.lockFence ??
-      (becomesOwner || stored.isOwner || placement?.routing !== undefined ? fenceOf(stored.isLost ? undefined : placement) : undefined),
+      rights.lockFence ??
+      (becomesOwner || rights.isOwner || placement?.routing !== undefined ? fenceOf(rights.isLost ? undefined : placement) : undefined),
     fields: machine.indexes === undefined ? undefined : changedFields(machine.indexes.encode(decision.state), stored.fields),
   }
 }

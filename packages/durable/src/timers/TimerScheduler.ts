@@ -55,7 +55,7 @@ export class TimerScheduler {
         return Effect.succeed("fired")
       }
       // Either the timer is stale, or another node has changed the instance.
-      if (!live.hasTimer(timer)) live.refresh()
+      if (!live.position.hasTimer(timer)) live.refresh()
       record(timersFired, 1, this.#environment)
       return Effect.as(outcome(live.fire(timer), asVoid), "fired" as const)
     })
@@ -129,7 +129,7 @@ export class TimerScheduler {
     for (const one of due) {
       const live = this.#table.findNamed(one.name)
       if (live === undefined) absent.push(one)
-      else if (live.hasTimer(one.timer)) {
+      else if (live.position.hasTimer(one.timer)) {
         live.fire(one.timer)
         fired++
       }
