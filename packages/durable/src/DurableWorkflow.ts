@@ -7,10 +7,19 @@
  * const program = Checkout.execute({ orderId: "order-123" }).pipe(Effect.provide(CheckoutLive.pipe(Layer.provideMerge(engine))))
  * ```
  */
+
 import type { PersistenceFailed } from "@detent/machine"
 import { Environment } from "@detent/machine/internal"
-import type { EventRecord, InstanceStatus, Leases } from "@detent/store"
-import { forkLoop, type InstanceCursor, type InstancePage, Journal, Timers } from "@detent/store"
+import {
+  type EventRecord,
+  forkLoop,
+  type InstanceCursor,
+  type InstancePage,
+  type InstanceStatus,
+  Journal,
+  type Leases,
+  Timers,
+} from "@detent/store"
 import type * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -22,15 +31,14 @@ import { purgeTurn, type Retained } from "./operate/Retention.ts"
 import { millisAtLeast } from "./runtime/Options.ts"
 import { untilAnswered } from "./runtime/untilAnswered.ts"
 import { makeClockSweep } from "./workflow/ClockSweep.ts"
-import { keyOf, machineOf } from "./workflow/ExecutionKey.ts"
-import type { Phase } from "./workflow/ExecutionState.ts"
+import { keyOf, machineOf, type Phase } from "./workflow/ExecutionState.ts"
 import { Executions } from "./workflow/Executions.ts"
 import { OrphanScan } from "./workflow/OrphanScan.ts"
 import { pruneExecution, pruneTurn } from "./workflow/Retention.ts"
 import { makeEngine } from "./workflow/WorkflowService.ts"
 
-export { machineOf } from "./workflow/ExecutionKey.ts"
 export type { Phase } from "./workflow/ExecutionState.ts"
+export { machineOf } from "./workflow/ExecutionState.ts"
 export { DuplicateStep, ExecutionHeld, WorkflowEngineClosed } from "./workflow/WorkflowError.ts"
 
 export interface WorkflowOptions {

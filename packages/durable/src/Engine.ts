@@ -7,6 +7,7 @@
  * yield* order.send(E.Pay({ transactionId: "t-9" }), { id: "webhook-77" })
  * ```
  */
+
 import {
   DefinitionError,
   type FieldOrder,
@@ -21,8 +22,7 @@ import {
   type WhereLabels,
 } from "@detent/machine"
 import { compiledOf, Environment, type Tagged } from "@detent/machine/internal"
-import type { InstanceKey, InstanceStatus } from "@detent/store"
-import { Commands, forkLoop, type InstanceCursor, Journal, Leases, Timers } from "@detent/store"
+import { Commands, forkLoop, type InstanceCursor, type InstanceKey, type InstanceStatus, Journal, Leases, Timers } from "@detent/store"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -39,8 +39,7 @@ import type { Instance, ReadError } from "./Instance.ts"
 import type { StartError } from "./live/InstanceTable.ts"
 import { mayHaveWork, type RegisteredMachine } from "./machine/MachineRegistry.ts"
 import type { Upcasters } from "./machine/Upcasters.ts"
-import { defaultLock, type LockConfig, untilScopeCloses } from "./nodes/HeldLease.ts"
-import { type HeldLock, instanceLocks } from "./nodes/InstanceLock.ts"
+import { defaultLock, type HeldLock, instanceLocks, type LockConfig, untilScopeCloses } from "./nodes/HeldLease.ts"
 import { NodeMembership } from "./nodes/NodeMembership.ts"
 import { Placement } from "./nodes/Placement.ts"
 import { processName } from "./nodes/ProcessName.ts"

@@ -81,6 +81,7 @@ export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions, 
 export type { StartError } from "./live/InstanceTable.ts"
 export type { ReplacedEvent } from "./machine/Codec.ts"
 export type { Upcaster, Upcasters } from "./machine/Upcasters.ts"
+export type { HeldLock } from "./nodes/HeldLease.ts"
 export {
   defaultLock,
   fastLock,
@@ -90,7 +91,6 @@ export {
   type LockConfig,
   longRunningLock,
 } from "./nodes/HeldLease.ts"
-export type { HeldLock } from "./nodes/InstanceLock.ts"
 export { type LeasePlacementOptions, Placement, type PlacementService } from "./nodes/Placement.ts"
 export type { ForkOptions } from "./operate/Fork.ts"
 export type { HeldReport } from "./operate/HeldCheck.ts"

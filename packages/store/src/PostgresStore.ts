@@ -3,7 +3,6 @@
  *
  *     Engine.layer().pipe(Layer.provide(PostgresStore.layer({ url: "postgres://user@localhost/orders" })))
  */
-
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -36,7 +35,7 @@ import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"
 import { makeListing } from "./sql/Listing.ts"
-import { readDatabaseId } from "./sql/readDatabaseId.ts"
+import { readDatabaseId } from "./sql/Records.ts"
 import { sqlJournal } from "./sql/SqlJournal.ts"
 import { sqlJournalReader } from "./sql/SqlJournalReader.ts"
 import { sqlLeases } from "./sql/SqlLeases.ts"

@@ -5,7 +5,18 @@
 export type { DirectHandoff } from "./contract/CommandSignal.ts"
 export type { CommandFailure } from "./contract/Commands.ts"
 export type { Json, ShardFilter } from "./contract/Commit.ts"
-export { boundedNameProblem, idBytes, instanceName, lengthProblem, nameProblem } from "./contract/CommitCheck.ts"
+export {
+  boundedNameProblem,
+  deliveryPrefix,
+  idBytes,
+  instanceName,
+  isDeliveryId,
+  isRaisedId,
+  lengthProblem,
+  nameProblem,
+  raisedPrefix,
+  reservedPrefix,
+} from "./contract/CommitCheck.ts"
 export { type DatabaseId, idempotencyKey, storedKey } from "./contract/DatabaseId.ts"
 export { commandsEnqueued } from "./contract/Enqueuer.ts"
 export { inboxOf, machineOfInbox } from "./contract/Inbox.ts"
@@ -21,10 +32,17 @@ export {
   type ReadJournal,
 } from "./contract/JournalReader.ts"
 export { allowance, begun, opensIn, type Start } from "./contract/QueueLimits.ts"
-export { deliveryPrefix, isDeliveryId, isRaisedId, raisedPrefix, reservedPrefix } from "./contract/ReservedIds.ts"
-export { type FieldCondition, type FieldOrdering, fieldsIn, labelsProblem, mostLabels, textBytes, textProblem } from "./contract/Search.ts"
+export {
+  afterPrefix,
+  type FieldCondition,
+  type FieldOrdering,
+  fieldsIn,
+  labelsProblem,
+  mostLabels,
+  textBytes,
+  textProblem,
+} from "./contract/Search.ts"
 export { lossCheck, storableEncoder, unstorableField } from "./contract/Storable.ts"
-export { afterPrefix } from "./contract/textOrder.ts"
 
 export { memoryJournal } from "./memory/MemoryJournal.ts"
 export { memoryLeases } from "./memory/MemoryLeases.ts"

@@ -25,7 +25,7 @@ import { InstanceNotFound, noInstance, PreviewRefused, reached, type SequenceNot
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
 import { type Answered, accepted, decided } from "../live/Delivery.ts"
 import type { Reloaded } from "../live/InstanceContext.ts"
-import { continues } from "../live/LeaveReason.ts"
+import { continues } from "../live/InstanceMode.ts"
 import type { LiveInstance } from "../live/LiveInstance.ts"
 import { retryOnChange } from "../live/retryOnChange.ts"
 import type { DelayedEvent } from "../machine/DelayedEvents.ts"

@@ -3,12 +3,14 @@
  * caller waits for it, and while its work runs or events are postponed here, the follower reads its position from the store, and reads
  * the instance again if memory is behind. Other senders need no follower: their commit gets a conflict.
  */
+
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Environment, Tagged } from "@detent/machine/internal"
 import type { InstanceKey, InstanceStanding, JournalService } from "@detent/store"
-import { backgroundLoop, instanceName } from "@detent/store/internal"
+import { Batcher, backgroundLoop, instanceName } from "@detent/store/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
 import type * as Scope from "effect/Scope"
 import { InstanceNotFound } from "../errors.ts"
@@ -17,7 +19,6 @@ import type { Reloaded } from "./InstanceContext.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
 import type { OpenError } from "./InstanceTable.ts"
 import type { LiveInstance } from "./LiveInstance.ts"
-import { makePositionReader, type PositionReader, queryLimit } from "./PositionReader.ts"
 
 /** How many instances are read again at a time. */
 const concurrency = 16
@@ -339,3 +340,24 @@ const isBefore = (read: InstanceStanding, position: InstanceStanding): boolean =
 /** Whether another process has removed the instance; it may have started another of the same id. */
 const isOfAnother = ({ record }: LiveInstance, position: InstanceStanding | undefined): boolean =>
   position === undefined || (position.startedAt !== undefined && position.startedAt !== record.startedAt)
+
+/** How many instances one query reads. */
+const queryLimit = 1000
+
+/** No answer is older than the call that asked for it. */
+export type PositionReader = Batcher<InstanceKey, InstanceStanding | undefined, PersistenceFailed>
+
+export const makePositionReader = (journal: Pick<JournalService, "standings">, { run }: Pick<Environment, "run">): PositionReader =>
+  new Batcher({
+    run,
+    limit: queryLimit,
+    prepare: (key) => key,
+    perform: (asked) => {
+      const names = asked.map(instanceName)
+      const keys = new Map(asked.map((key, index) => [names[index] as string, key]))
+      const positions = new Map([...keys.keys()].map((name, index) => [name, index]))
+      return Effect.map(journal.standings([...keys.values()]), (standings) =>
+        names.map((name) => Exit.succeed(standings[positions.get(name) ?? -1])),
+      )
+    },
+  })

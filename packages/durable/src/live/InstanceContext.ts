@@ -1,4 +1,5 @@
 /** The parts of the engine that a live instance uses. */
+
 import type { EventReplayError, PersistenceFailed, SendError, Taken } from "@detent/machine"
 import type { Host, Tagged } from "@detent/machine/internal"
 import type { InstanceKey, InstanceRecord, OpenedInstance, TimerRecord } from "@detent/store"
@@ -10,7 +11,7 @@ import type { Envelope } from "../machine/Envelope.ts"
 import type { CommitContext } from "../machine/InstanceCommit.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import type { Recovered } from "../machine/Replay.ts"
-import type { AcquireLock } from "../nodes/InstanceLock.ts"
+import type { AcquireLock } from "../nodes/HeldLease.ts"
 import type { Tracing } from "../runtime/Telemetry.ts"
 
 /** An instance as the journal has it now. */

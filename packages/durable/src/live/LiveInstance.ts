@@ -16,6 +16,7 @@
  *
  * This class takes events, decides them as its mode allows, carries stored decisions out, and leaves memory.
  */
+
 import { type ActionFailed, type ActorEnd, type SendError, type Taken, timeoutEvent } from "@detent/machine"
 import {
   ActorState,
@@ -44,18 +45,17 @@ import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import { isAccepted, keptOf, type Pending, type PendingEvent } from "../machine/PendingEvent.ts"
 import type { Recovered } from "../machine/Replay.ts"
 import type { SelfSentEvent } from "../machine/SelfSentEvents.ts"
-import type { HeldLock } from "../nodes/InstanceLock.ts"
+import type { HeldLock } from "../nodes/HeldLease.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "../runtime/CommitPipeline.ts"
-import { isTransient } from "../runtime/isTransient.ts"
 import { record as count, instancesGivenUp, within } from "../runtime/Telemetry.ts"
+import { isTransient } from "../runtime/untilAnswered.ts"
 import { Answers } from "./Answers.ts"
 import { type DecidedInstance, Decider } from "./Decider.ts"
 import { Inbox } from "./Inbox.ts"
 import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
-import { type Departure, failurePauseMillis, InstanceMode, type Left } from "./InstanceMode.ts"
+import { type Departure, failurePauseMillis, InstanceMode, type LeaveReason, type Left, leaveText } from "./InstanceMode.ts"
 import { InstancePosition } from "./InstancePosition.ts"
 import { JournalSync, lost, type SyncedInstance } from "./JournalSync.ts"
-import { type LeaveReason, leaveText } from "./LeaveReason.ts"
 import { StateWork, type WorkingInstance } from "./StateWork.ts"
 import { isRemoved, removed, retrying } from "./UnconfirmedCommits.ts"
 

@@ -2,6 +2,7 @@
  * Encodes the states and events of a machine as JSON, and decodes them. A value whose fields are all strings, numbers or booleans
  * is JSON already and skips its schema: 87 ns against 310 ns for an event of three fields.
  */
+
 import type { TimeoutEvent } from "@detent/machine"
 import {
   asFields,
@@ -19,12 +20,10 @@ import {
   type UntypedVariant,
   withMemory,
 } from "@detent/machine/internal"
-import type { CommandFailure, Json } from "@detent/store/internal"
-import { lossCheck, storableEncoder, unstorableField } from "@detent/store/internal"
+import { type CommandFailure, type Json, lossCheck, storableEncoder, unstorableField } from "@detent/store/internal"
 import * as Schema from "effect/Schema"
 import type { DelayedChange, DelayedEvent } from "./DelayedEvents.ts"
-import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
-import { type Upcasters, upcast } from "./Upcasters.ts"
+import { Undecodable, type Upcasters, upcast, WrittenByNewer } from "./Upcasters.ts"
 
 /** A journaled event with the data of its replay. */
 export interface EventBody {

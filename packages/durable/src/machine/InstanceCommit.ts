@@ -1,4 +1,5 @@
 /** Builds the commit of accepted events: the events with their snapshot, timers, commands, summary and fence. */
+
 import { explainWithFrames, hasWorkIn } from "@detent/machine/internal"
 import type { Commit, Fence, InstanceKey, JournalService, SnapshotRecord } from "@detent/store"
 import * as Effect from "effect/Effect"
@@ -7,11 +8,9 @@ import type { PlacementService } from "../nodes/Placement.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import { delayedOf, type InstanceTimer } from "./DelayedEvents.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
-import { entersState, keptOf, type PendingEvent, timersAfter } from "./PendingEvent.ts"
+import { entersState, keptOf, type PendingEvent, type SpeculativeState, timersAfter } from "./PendingEvent.ts"
 import { owedName, owedTimer } from "./SelfSentEvents.ts"
-import { encodeSnapshot } from "./SnapshotBody.ts"
-import { type Moment, snapshotDue } from "./SnapshotPolicy.ts"
-import type { SpeculativeState } from "./SpeculativeState.ts"
+import { encodeSnapshot, type Moment, snapshotDue } from "./SnapshotBody.ts"
 
 /** Limits of an instance. Larger events and first states are refused before anything is stored; larger snapshots are left out. */
 export interface Limits {

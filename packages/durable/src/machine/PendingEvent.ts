@@ -5,6 +5,7 @@ import type { CommandRecord, EventRecord, InstanceKey } from "@detent/store"
 import type { Codec } from "./Codec.ts"
 import { delayedChanges, delayNameOf, delayTimer, type InstanceTimer, isDelayTimer, noTimers } from "./DelayedEvents.ts"
 import type { Envelope } from "./Envelope.ts"
+import { entriesAfter, type GroupEntries } from "./GroupEntries.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 
 /** An event that was accepted. */
@@ -137,3 +138,35 @@ const lastingOf = (timers: TimersByName, groups: ReadonlyArray<GroupNode>): Time
   timers.size === 0
     ? noTimers
     : new Map([...timers].filter(([name, timer]) => isDelayTimer(timer) || groups.some((group) => isTimerOf(group, name))))
+
+/**
+ * The state on which the next decision is made: the stored state, or a state ahead of it. An instance may decide on top of its own
+ * uncommitted decisions; if a commit fails, they are dropped and made again.
+ */
+export interface SpeculativeState {
+  readonly state: Tagged
+  readonly node: Node
+  readonly sequence: number
+  readonly timers: ReadonlyMap<string, InstanceTimer>
+  readonly previous: Tagged | undefined
+  /** The sequence at which the state was entered. */
+  readonly entered: number
+  readonly groups: GroupEntries
+}
+
+export const stateAfter = (before: SpeculativeState, pending: PendingEvent): SpeculativeState => {
+  const { decision, sequence, node } = pending
+  const { state, from, through } = decision
+  const timers = timersAfter(before.timers, pending)
+  return entersState(decision)
+    ? {
+        state,
+        node,
+        sequence,
+        timers,
+        previous: through.at(-1) ?? from,
+        entered: sequence,
+        groups: entriesAfter(before.groups, node, decision.kept ?? 0, sequence),
+      }
+    : { state, node, sequence, timers, previous: before.previous, entered: before.entered, groups: before.groups }
+}

@@ -2,6 +2,7 @@
  * Recovers the state of an instance from the journal: reads the snapshot, then decides every later event again. No hook, no effect
  * and no guard runs.
  */
+
 import { type Beginning, EventReplayError, NewerVersion, type PersistenceFailed, type Request } from "@detent/machine"
 import { type Compiled, type Node, replay, type Tagged } from "@detent/machine/internal"
 import type { EventRecord, InstanceKey, JournalService, OpenedInstance } from "@detent/store"
@@ -13,7 +14,7 @@ import { entriesAfter, entriesRead, type GroupEntries, noEntries } from "./Group
 import { decodePrevious, previousText, type StoredPrevious } from "./PreviousState.ts"
 import { type SelfSentEvent, selfSentAfter } from "./SelfSentEvents.ts"
 import { decodeSnapshot, memoryText } from "./SnapshotBody.ts"
-import { WrittenByNewer } from "./Undecodable.ts"
+import { WrittenByNewer } from "./Upcasters.ts"
 
 const none: ReadonlyArray<never> = []
 

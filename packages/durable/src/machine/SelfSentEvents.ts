@@ -8,7 +8,7 @@
 import { type Chain, extendChain, type Tagged } from "@detent/machine/internal"
 import type { TimerRecord } from "@detent/store"
 import { isRaisedId, raisedPrefix } from "@detent/store/internal"
-import { isTransient } from "../runtime/isTransient.ts"
+import { isTransient } from "../runtime/untilAnswered.ts"
 import type { Envelope } from "./Envelope.ts"
 
 /** The id of a self-sent event: the sequence of the event that sent it, and its index among the events of that one. */

@@ -3,11 +3,15 @@
  * self-sent events that wait. Without any of these, an instance read from a snapshot would differ from one that is replayed from all its
  * events.
  */
+
+import type { SnapshotPolicy } from "@detent/machine"
 import type { Chain, Tagged } from "@detent/machine/internal"
 import type { Json } from "@detent/store/internal"
+import * as Duration from "effect/Duration"
 import type { Codec, StoredDelay, StoredMemory } from "./Codec.ts"
 import type { DelayedEvent } from "./DelayedEvents.ts"
 import { type GroupEntries, noEntries } from "./GroupEntries.ts"
+import type { PendingEvent } from "./PendingEvent.ts"
 import { decodePrevious, previousText, type StoredPrevious } from "./PreviousState.ts"
 import type { SelfSentEvent } from "./SelfSentEvents.ts"
 
@@ -94,4 +98,35 @@ interface StoredSnapshot extends StoredPrevious {
 export const memoryText = (codec: Codec, state: Tagged): string => {
   const memory = codec.encodeMemory(state)
   return memory === undefined ? "" : `,"h":${JSON.stringify(memory)}`
+}
+
+/** The sequence of an event or a snapshot, and when it was stored. */
+export interface Moment {
+  readonly sequence: number
+  readonly at: number
+}
+
+interface Stored {
+  readonly lastSnapshot: Moment | undefined
+  readonly startedAt: number
+}
+
+export const snapshotDue = (
+  policy: SnapshotPolicy<string>,
+  { lastSnapshot, startedAt }: Stored,
+  now: Moment,
+  events: ReadonlyArray<Pick<PendingEvent, "decision">>,
+): boolean => {
+  switch (policy._tag) {
+    case "EveryTransition":
+      return true
+    case "EveryN":
+      return now.sequence - (lastSnapshot?.sequence ?? 0) >= policy.transitions
+    case "Interval":
+      return now.at - (lastSnapshot?.at ?? startedAt) >= Duration.toMillis(Duration.fromInputUnsafe(policy.every))
+    case "OnStates":
+      return events.some(({ decision }) => policy.states.includes(decision.state._tag))
+    case "Manual":
+      return false
+  }
 }

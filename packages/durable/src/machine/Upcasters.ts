@@ -5,7 +5,6 @@
  * engine.register(Order, { upcasters: { 1: { state: (json) => ({ ...json, currency: "EUR" }) } } })
  * ```
  */
-import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 
 type JsonObject = { readonly [name: string]: unknown }
 
@@ -27,4 +26,21 @@ export const upcast = (upcasters: Upcasters, kind: "state" | "event", stored: un
     value = upcaster[kind]?.(value) ?? value
   }
   return value
+}
+
+/** Thrown inside the codec, and turned into a typed error by the reader of the journal. */
+export class Undecodable extends Error {
+  override readonly name = "Undecodable"
+}
+
+/** Thrown where a newer version of the machine wrote the content: it is right, and this process is too old. */
+export class WrittenByNewer extends Undecodable {
+  readonly written: number
+  readonly known: number
+
+  constructor(written: number, known: number) {
+    super(`it was written by version ${written}, this process has ${known}; deploy it here too`)
+    this.written = written
+    this.known = known
+  }
 }

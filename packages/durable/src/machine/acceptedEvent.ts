@@ -5,9 +5,8 @@ import type { InstanceKey } from "@detent/store"
 import { Envelope } from "./Envelope.ts"
 import type { Limits } from "./InstanceCommit.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
-import { commandRecords, eventRecord, type PendingEvent } from "./PendingEvent.ts"
+import { commandRecords, eventRecord, type PendingEvent, type SpeculativeState } from "./PendingEvent.ts"
 import { raisedId } from "./SelfSentEvents.ts"
-import type { SpeculativeState } from "./SpeculativeState.ts"
 
 /** The instance that decides. */
 export interface DecidingInstance {

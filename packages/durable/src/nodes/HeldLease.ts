@@ -14,9 +14,9 @@
  * A holder that cannot extend its lease in time has lost it by its own clock, even while the store does not answer. It never gets the
  * lease back by itself: it takes it again, under a newer fencing token.
  */
-import { DefinitionError, type PersistenceFailed } from "@detent/machine"
-import type { Fence } from "@detent/store"
-import { Leases, type LeasesService } from "@detent/store"
+
+import { DefinitionError, LockingFailed, type PersistenceFailed } from "@detent/machine"
+import { type Fence, type InstanceKey, Leases, type LeasesService } from "@detent/store"
 import { monotonicMillis } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -153,3 +153,16 @@ export const holdLease = (
 
 /** Keeps these names apart from those of nodes and of locks on instances. */
 const prefix = "named/"
+
+/** An acquired lock on an instance. */
+export type HeldLock = HeldLease<LockingFailed>
+
+/** Acquires the lock of one instance. */
+export type AcquireLock = (key: InstanceKey) => Effect.Effect<HeldLock, LockingFailed | PersistenceFailed>
+
+export const leaseName = ({ machine, id }: InstanceKey): string => `instance/${machine}/${id}`
+
+export const instanceLocks = (leases: LeasesService, config: LockConfig & { readonly nodeId: string }): AcquireLock => {
+  const acquire = leaseAcquirer(leases, config)
+  return ({ machine, id }) => acquire(leaseName({ machine, id }), (problem) => new LockingFailed({ machine, id, ...problem }))
+}

@@ -6,9 +6,10 @@
  *
  * Metrics are updated per flush, recovery, timer or refusal, never per accepted event, so that no event pays for them.
  */
+
 import type { Taken } from "@detent/machine"
 import { Environment, type Tagged } from "@detent/machine/internal"
-import type { CommandRecord, InstanceKey, TimerRecord } from "@detent/store"
+import type { CommandRecord, Commit, InstanceKey, JournalService, TimerRecord } from "@detent/store"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -247,3 +248,21 @@ export const exposeCounters: Effect.Effect<void> = Effect.forEach(
   (counter) => Metric.update(counter, 0),
   { discard: true },
 )
+
+/** The journal that the group commit writes to: measures every flush, and records a span for it where a tracer is installed. */
+export const observed = (journal: JournalService, environment: Environment, isTraced: boolean): JournalService => {
+  const timed: JournalService["commit"] = (commits) =>
+    Effect.suspend(() => {
+      const began = environment.clock.currentTimeMillisUnsafe()
+      return Effect.map(journal.commit(commits), (outcomes) => {
+        record(flushMillis, environment.clock.currentTimeMillisUnsafe() - began, environment)
+        return outcomes
+      })
+    })
+  return { ...journal, commit: isTraced ? (commits) => spanned("detent.flush", flushAttributes(commits), timed(commits)) : timed }
+}
+
+const flushAttributes = (commits: ReadonlyArray<Commit>) => ({
+  "detent.commits": commits.length,
+  "detent.events": commits.reduce((sum, { events }) => sum + events.length, 0),
+})

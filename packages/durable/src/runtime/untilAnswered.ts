@@ -1,5 +1,6 @@
 /** Repeats a request to a failing store, at most 2 seconds apart, until it answers. For callers that cannot continue without the answer. */
-import { PersistenceFailed } from "@detent/machine"
+
+import { LockingFailed, PersistenceFailed, SequenceConflict } from "@detent/machine"
 import { retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -15,3 +16,7 @@ export function untilAnswered<A, E>(effect: Effect.Effect<A, PersistenceFailed |
     isUnanswered(error) ? Effect.die(error) : Effect.fail(error),
   )
 }
+
+/** Whether an event failed because of the store, a lock or another node, and was neither accepted nor refused. */
+export const isTransient = (result: unknown): boolean =>
+  result instanceof PersistenceFailed || result instanceof LockingFailed || result instanceof SequenceConflict

@@ -1,6 +1,8 @@
 /** The state of an execution, built from its events: which steps are done and need not be done again. Pure. */
+
 import type { InstanceKey, InstanceStatus, OpenedInstance } from "@detent/store"
 import { instanceName } from "@detent/store/internal"
+import type * as Workflow from "effect/workflow/Workflow"
 import { clockDeferred, type Ending, type ExecutionEvent, readOrigin } from "./ExecutionEvent.ts"
 import { type StoredExit, storedVoid } from "./StoredExit.ts"
 
@@ -142,3 +144,8 @@ export class ExecutionState {
 export const encodeSnapshot = (result: StoredExit): string => JSON.stringify({ exit: result })
 
 export const readSnapshot = (body: string): StoredExit => (JSON.parse(body) as { readonly exit: StoredExit }).exit
+
+/** The machine under which the executions of a workflow are listed. */
+export const machineOf = (workflowName: string): string => `workflow/${workflowName}`
+
+export const keyOf = (workflow: Workflow.Any, executionId: string): InstanceKey => ({ machine: machineOf(workflow._tag), id: executionId })

@@ -2,11 +2,11 @@
  * The executions of one process: which are in memory, how they get there, and which callers wait for them. Effect's
  * `WorkflowEngine` is built on it.
  */
+
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
 import type { Fence, InstanceKey, JournalService, OpenedInstance } from "@detent/store"
-import type { ShardFilter } from "@detent/store/internal"
-import { Batcher, instanceName } from "@detent/store/internal"
+import { Batcher, instanceName, type ShardFilter } from "@detent/store/internal"
 import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -21,8 +21,7 @@ import { untilAnswered, untilAnsweredBackoff } from "../runtime/untilAnswered.ts
 import { Execution, type ExecutionHost } from "./Execution.ts"
 import type { AppendOutcome } from "./ExecutionCommit.ts"
 import type { ExecutionEvent } from "./ExecutionEvent.ts"
-import { machineOf } from "./ExecutionKey.ts"
-import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
+import { isAtWork, isEnded, machineOf, type Phase } from "./ExecutionState.ts"
 import { openExecutions, type Read, readExecutions, readResult, Unreadable } from "./Reading.ts"
 import type { RegisteredWorkflow } from "./Run.ts"
 import { Codecs } from "./StoredExit.ts"

@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { makeUnsafe, WorkflowEngine } from "effect/workflow/WorkflowEngine"
-import { machineOf } from "./ExecutionKey.ts"
+import { machineOf } from "./ExecutionState.ts"
 import type { RegisteredWorkflow } from "./Run.ts"
 
 /** Runs `registering` with an engine that only keeps what is registered. Returns it by the machine of the workflow. */

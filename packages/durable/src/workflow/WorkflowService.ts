@@ -1,4 +1,5 @@
 /** Effect's `WorkflowEngine` over executions in the journal. */
+
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { InstanceKey } from "@detent/store"
 import { instanceName } from "@detent/store/internal"
@@ -14,8 +15,7 @@ import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { TimerSweep } from "../timers/TimerSweep.ts"
 import type { AnyActivity } from "./ActivityRun.ts"
 import { Execution } from "./Execution.ts"
-import { keyOf, machineOf } from "./ExecutionKey.ts"
-import { isAtWork, isEnded, type Phase } from "./ExecutionState.ts"
+import { isAtWork, isEnded, keyOf, machineOf, type Phase } from "./ExecutionState.ts"
 import type { Executions } from "./Executions.ts"
 import type { OrphanScan } from "./OrphanScan.ts"
 import { readEventAt, readResult } from "./Reading.ts"

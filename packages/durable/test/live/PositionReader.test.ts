@@ -6,7 +6,7 @@ import type * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { makePositionReader } from "../../src/live/PositionReader.ts"
+import { makePositionReader } from "../../src/live/ChangeFollower.ts"
 
 const key = (id: string): InstanceKey => ({ machine: "order", id })
 const standing = (id: string): InstanceStanding => ({ sequence: id.length, status: "running" })

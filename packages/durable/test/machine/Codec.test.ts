@@ -3,7 +3,7 @@ import { compiledOf, fromDeclarations } from "@detent/machine/internal"
 import { describe, expect, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { Codec } from "../../src/machine/Codec.ts"
-import { Undecodable } from "../../src/machine/Undecodable.ts"
+import { Undecodable } from "../../src/machine/Upcasters.ts"
 
 const S = State({ Open: { content: Schema.Unknown.check(Schema.makeFilter((value) => (value === "bad" ? "it is bad" : undefined))) } })
 const Box = Machine.make({ name: "box", version: 1, state: S, event: Event({ Close: {} }), initial: S.Open({ content: 1 }) })

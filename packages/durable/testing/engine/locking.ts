@@ -1,4 +1,5 @@
 /** Locks on instances: by hand, and around all events of an engine. Durations are short: some stores keep real time. */
+
 import type { LockingFailed } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -7,8 +8,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
-import { defaultLock, fastLock, type LockConfig, longRunningLock } from "../../src/nodes/HeldLease.ts"
-import { leaseName } from "../../src/nodes/InstanceLock.ts"
+import { defaultLock, fastLock, type LockConfig, leaseName, longRunningLock } from "../../src/nodes/HeldLease.ts"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit, Opened } from "./Rig.ts"
 import { outage, StoreProbe } from "./StoreProbe.ts"

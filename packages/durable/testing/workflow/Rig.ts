@@ -1,7 +1,6 @@
 /** The fixture of a test of Effect workflows: one store, any number of nodes on it that run the same workflows, and time. */
 
-import type { TimerRecord } from "@detent/store"
-import { type InstanceRecord, Journal, type JournalService } from "@detent/store"
+import { type InstanceRecord, Journal, type JournalService, type TimerRecord } from "@detent/store"
 import type { StoreLayer } from "@detent/store/testing"
 import { describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -15,7 +14,7 @@ import * as TestClock from "effect/testing/TestClock"
 import type * as Workflow from "effect/workflow/Workflow"
 import type { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
-import { keyOf } from "../../src/workflow/ExecutionKey.ts"
+import { keyOf } from "../../src/workflow/ExecutionState.ts"
 import { liveSleep, PendingRequests } from "../engine/PendingRequests.ts"
 import { type Store, StoreProbe } from "../engine/StoreProbe.ts"
 

@@ -1,4 +1,5 @@
 /** Results and journals of executions that have ended. */
+
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -8,7 +9,7 @@ import * as Schema from "effect/Schema"
 import * as DurableDeferred from "effect/workflow/DurableDeferred"
 import * as Workflow from "effect/workflow/Workflow"
 import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
-import { keyOf } from "../../src/workflow/ExecutionKey.ts"
+import { keyOf } from "../../src/workflow/ExecutionState.ts"
 import { Calls } from "./Calls.ts"
 import type { Kit } from "./Rig.ts"
 

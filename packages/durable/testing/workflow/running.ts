@@ -1,4 +1,5 @@
 /** An execution is started once, stored step by step, and answered through its schemas. */
+
 import { expect } from "@effect/vitest"
 import * as Cause from "effect/Cause"
 import * as DateTime from "effect/DateTime"
@@ -13,7 +14,7 @@ import * as DurableDeferred from "effect/workflow/DurableDeferred"
 import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
-import { keyOf } from "../../src/workflow/ExecutionKey.ts"
+import { keyOf } from "../../src/workflow/ExecutionState.ts"
 import { Calls } from "./Calls.ts"
 import type { Kit } from "./Rig.ts"
 

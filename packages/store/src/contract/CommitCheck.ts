@@ -1,4 +1,5 @@
 /** Refuses content that cannot be stored, before anything is written, so that one malformed commit cannot fail a whole batch. */
+
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { CommandsService } from "./Commands.ts"
@@ -141,3 +142,18 @@ const repeated = <A>(values: ReadonlyArray<A>, nameOf: (value: A) => string | un
   const names = values.map(nameOf).filter((name) => name !== undefined)
   return new Set(names).size === names.length ? undefined : `it names the same ${what} twice`
 }
+
+/** The prefix of all ids that the engine makes. Ids that senders choose never start with it. */
+export const reservedPrefix = "@"
+
+/** The prefix of the ids of self-sent events. */
+export const raisedPrefix = `${reservedPrefix}raised/`
+
+/** The prefix of the ids of events that one node sent to another, where their sender gave no id. */
+export const deliveryPrefix = `${reservedPrefix}delivery/`
+
+/** Whether a node made the id, to send the event again under it until another node answers. */
+export const isDeliveryId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(deliveryPrefix) === true
+
+/** Whether an id is that of a self-sent event. Once the event is handled, the id can be dropped. */
+export const isRaisedId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(raisedPrefix) === true

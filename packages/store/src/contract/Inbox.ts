@@ -1,5 +1,5 @@
 /** The inbox of a machine: the queue of the events and starts that clients of the database have stored by its SQL functions. */
-import { reservedPrefix } from "./ReservedIds.ts"
+import { reservedPrefix } from "./CommitCheck.ts"
 
 const prefix = `${reservedPrefix}inbox/`
 

@@ -5,13 +5,26 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { CommitOutcome, EventRecord, InstanceKey } from "../contract/Commit.ts"
-import { checkCommits } from "../contract/CommitCheck.ts"
-import type { InstanceCursor, InstanceFilter, InstanceRecord, JournalService, KeyFilter, OpenedInstance } from "../contract/Journal.ts"
-import { isRaisedId } from "../contract/ReservedIds.ts"
+import { checkCommits, isRaisedId } from "../contract/CommitCheck.ts"
+import {
+  type InstanceCursor,
+  type InstanceFilter,
+  type InstanceRecord,
+  type JournalService,
+  type KeyFilter,
+  type OpenedInstance,
+  takeOverInSteps,
+} from "../contract/Journal.ts"
 import { labelsAfter } from "../contract/Search.ts"
-import { takeOverInSteps } from "../contract/takeOverInSteps.ts"
-import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
-import { commandName, findInstance, isOfLife, isOfRevision } from "./MemoryState.ts"
+import {
+  commandName,
+  findInstance,
+  isOfLife,
+  isOfRevision,
+  type MemoryCommand,
+  type MemoryState,
+  type StoredInstance,
+} from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 import { memorySearch, memoryWriteFields } from "./memorySearch.ts"
 

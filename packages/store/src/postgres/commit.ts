@@ -7,7 +7,7 @@
  */
 import type { Commit, Fence } from "../contract/Commit.ts"
 import { instanceColumns } from "../sql/CommitColumns.ts"
-import { revisionOf } from "../sql/life.ts"
+import { revisionOf } from "../sql/keys.ts"
 import { type CommitColumn, columnValue, type Input, isSeparable, type Positioned, parametersOf } from "./commitInput.ts"
 import { commitStatement } from "./commitParts.ts"
 

@@ -1,6 +1,6 @@
 /** The rows that a commit statement reads: the columns of a commit, and the four forms in which a batch of them is passed. */
 import type { Commit, EventRecord } from "../contract/Commit.ts"
-import { isDeliveryId } from "../contract/ReservedIds.ts"
+import { isDeliveryId } from "../contract/CommitCheck.ts"
 import {
   type Column,
   type Columns,
@@ -11,7 +11,7 @@ import {
   snapshotColumns,
   timerColumns,
 } from "../sql/CommitColumns.ts"
-import { revisionOf } from "../sql/life.ts"
+import { revisionOf } from "../sql/keys.ts"
 
 /** A commit and its position in the batch. */
 export interface Positioned {

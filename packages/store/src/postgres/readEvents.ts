@@ -1,6 +1,5 @@
 /** Reads events by their primary key: instance and sequence. */
-import type { Dialect } from "../sql/Dialect.ts"
-import type { EventReading } from "../sql/EventReading.ts"
+import type { Dialect, EventReading } from "../sql/Dialect.ts"
 import { livesOf, surrogateOfLife } from "../sql/keys.ts"
 import type { Row } from "../sql/Row.ts"
 import type { BulkReading } from "../sql/SqlJournalReader.ts"

@@ -4,9 +4,12 @@
  */
 import type * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { ShardFilter } from "../contract/Commit.ts"
 import type { DatabaseId } from "../contract/DatabaseId.ts"
+import type { InstanceLife } from "../contract/Journal.ts"
+import type { Row } from "./Row.ts"
 
 /** The parts of a statement that updates instances and reads them. All parts see the tables as they were before the statement. */
 export interface UpdateAndRead {
@@ -77,4 +80,12 @@ export interface Dialect {
   readonly skipLocked: Fragment
   /** Whether the instance `i` is in one of the shards. Undefined for a database of one machine, which has no shards. */
   readonly inShards?: (shards: ShardFilter) => Fragment
+}
+
+/** Reads the events of instances, in each database by the queries that suit its index. */
+export interface EventReading {
+  /** The events after a sequence number, ascending, at most `limit`. */
+  readonly events: (key: InstanceLife, after: number, limit: number) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+  /** The events after the snapshots of several instances, with `machine` and `id`: grouped by instance, ascending. */
+  readonly tails: (keys: ReadonlyArray<InstanceLife>) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 }

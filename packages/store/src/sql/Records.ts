@@ -1,9 +1,12 @@
 /** Database rows as records. The column names are the same on SQLite and PostgreSQL. */
-import type { EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../contract/Commit.ts"
+import * as Effect from "effect/Effect"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Commit, CommitOutcome, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../contract/Commit.ts"
+import type { DatabaseId } from "../contract/DatabaseId.ts"
 import type { InstanceRecord, OpenedInstance } from "../contract/Journal.ts"
 import type { ClaimedTimer, DeadTimer } from "../contract/Timers.ts"
-import type { Row } from "./Row.ts"
-import { flagOf, optionalTextOf, statusOf, textOf, wholeOf } from "./Row.ts"
+import { flagOf, optionalTextOf, type Row, statusOf, textOf, wholeOf } from "./Row.ts"
 import { RowProblem } from "./StoreFailure.ts"
 
 /** Decoded by hand: 0.06 µs per row, against 0.29 µs with a schema. A restart reads every event after the snapshots. */
@@ -147,3 +150,31 @@ export const claimedTimerOf = (row: Row): ClaimedTimer => ({
 })
 
 export const deadTimerOf = (row: Row): DeadTimer => ({ ...claimedTimerOf(row), problem: textOf(row, "problem") })
+
+export const dedupeIdsOf = ({ events }: Commit): ReadonlyArray<string> => events.flatMap(({ dedupeId }) => dedupeId ?? [])
+
+export const duplicateOf = (row: Row): CommitOutcome => ({
+  _tag: "Duplicate",
+  dedupeId: textOf(row, "dedupe_id"),
+  sequence: wholeOf(row, "sequence"),
+})
+
+/** Returns the commit with the first state and the snapshot of the source, unless it has its own. */
+export const inheriting = (to: Commit, source: Row): Commit => ({
+  ...to,
+  origin: to.origin ?? optionalTextOf(source, "origin"),
+  snapshot:
+    to.snapshot ??
+    (source["sequence"] === null
+      ? undefined
+      : {
+          sequence: wholeOf(source, "sequence"),
+          at: wholeOf(source, "at"),
+          version: wholeOf(source, "version"),
+          body: textOf(source, "body"),
+        }),
+})
+
+/** Reads the id of the database from the table that stores it. */
+export const readDatabaseId = (sql: SqlClient, table: string): Effect.Effect<DatabaseId, SqlError> =>
+  Effect.map(sql.unsafe<Row>(`select id from ${table}`), ([row]) => textOf(row ?? {}, "id"))

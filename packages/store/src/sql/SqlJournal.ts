@@ -4,28 +4,24 @@ import * as Option from "effect/Option"
 import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { EventRecord, InstanceKey, InstanceStatus, Json, SnapshotRecord } from "../contract/Commit.ts"
-import { canBeStored, instanceName } from "../contract/CommitCheck.ts"
-import type {
-  InstanceCursor,
-  InstanceFilter,
-  InstanceStanding,
-  JournalRevision,
-  JournalService,
-  KeyFilter,
-  OpenedInstance,
-  RewriteKey,
+import { canBeStored, instanceName, isDeliveryId, raisedPrefix } from "../contract/CommitCheck.ts"
+import {
+  type InstanceCursor,
+  type InstanceFilter,
+  type InstanceStanding,
+  type JournalRevision,
+  type JournalService,
+  type KeyFilter,
+  type OpenedInstance,
+  type RewriteKey,
+  takeOverInSteps,
 } from "../contract/Journal.ts"
-import { isDeliveryId, raisedPrefix } from "../contract/ReservedIds.ts"
-import type { LabelOutcome } from "../contract/Search.ts"
-import { takeOverInSteps } from "../contract/takeOverInSteps.ts"
-import { afterPrefix } from "../contract/textOrder.ts"
-import type { Dialect } from "./Dialect.ts"
-import type { EventReading } from "./EventReading.ts"
+import { afterPrefix, type LabelOutcome } from "../contract/Search.ts"
+import type { Dialect, EventReading } from "./Dialect.ts"
 import { keysOf, surrogate } from "./keys.ts"
 import type { Listing } from "./Listing.ts"
 import { eventOf, instanceOrHeld, openedOf, openedOrHeld, recordColumns, revisionIn, unreadable } from "./Records.ts"
-import type { Row } from "./Row.ts"
-import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
+import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "./Row.ts"
 import { countEnded, purgeEnded } from "./retention.ts"
 import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, subjectOf } from "./StoreFailure.ts"
 import { search } from "./searchRows.ts"

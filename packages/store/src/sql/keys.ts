@@ -1,6 +1,6 @@
 /** How statements refer to instances. */
 import type { Fragment } from "effect/sql/Statement"
-import type { InstanceKey } from "../contract/Commit.ts"
+import type { Commit, InstanceKey } from "../contract/Commit.ts"
 import type { InstanceLife } from "../contract/Journal.ts"
 import type { Dialect } from "./Dialect.ts"
 
@@ -21,3 +21,6 @@ export const keysOf = (keys: ReadonlyArray<InstanceKey>): string => JSON.stringi
 /** The JSON that `lives` of a dialect takes. */
 export const livesOf = (keys: ReadonlyArray<InstanceLife>): string =>
   JSON.stringify(keys.map(({ machine, id, startedAt }) => [machine, id, startedAt]))
+
+/** The revision that a commit with a start compares. Undefined: any instance of the id, in any revision. */
+export const revisionOf = ({ startedAt, revision = 0 }: Commit): number | undefined => (startedAt === undefined ? undefined : revision)

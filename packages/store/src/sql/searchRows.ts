@@ -13,6 +13,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
 import type { InstancePage } from "../contract/Journal.ts"
 import {
+  afterPrefix,
   type FieldCondition,
   type FieldName,
   type FieldOrdering,
@@ -22,11 +23,9 @@ import {
   type SearchFilter,
   type SearchPosition,
 } from "../contract/Search.ts"
-import { afterPrefix } from "../contract/textOrder.ts"
 import type { Dialect } from "./Dialect.ts"
 import { instanceOrHeld, recordColumns } from "./Records.ts"
-import type { Row } from "./Row.ts"
-import { numberOf, textOf, wholeOf } from "./Row.ts"
+import { numberOf, type Row, textOf, wholeOf } from "./Row.ts"
 
 export const search = (
   dialect: Dialect,
