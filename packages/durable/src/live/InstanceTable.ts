@@ -26,6 +26,7 @@ import { askedBy, type EventTrace, instanceAttributes, instancesLive, isTraced, 
 import type { InstanceContext, InstanceEntry, Reloaded } from "./InstanceContext.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
 import { LiveInstance } from "./LiveInstance.ts"
+import { LiveTable } from "./LiveTable.ts"
 import { prefetchEvents } from "./prefetchEvents.ts"
 
 export type OpenError = InstanceNotFoundError | EventReplayError | PersistenceFailed
@@ -41,12 +42,10 @@ export class InstanceTable {
   readonly #registry: MachineRegistry
   readonly #loader: InstanceLoader
   readonly #environment: Environment
-  readonly #live = new Map<string, LiveInstance>()
+  readonly #live = new LiveTable<LiveInstance>()
   readonly #opening = new Map<string, Deferred.Deferred<LiveInstance, OpenError>>()
   /** Instances that are being started, or read together with others. Callers wait until that has ended, and look again. */
   readonly #underway = new Map<string, Deferred.Deferred<void>>()
-  /** For each read in flight, the names of the instances that have left memory since it began. */
-  readonly #readsInFlight = new Set<Set<string>>()
   /** Stopped work that has not ended yet. Its instance may have left memory. */
   readonly #endingWork = new Map<Fiber.Fiber<void>, InstanceKey>()
   /** With more instances than this, some leave. Infinite while they do; above the bound where too many work or are followed. */
@@ -72,8 +71,8 @@ export class InstanceTable {
     return this.#live.get(name)
   }
 
-  get all(): Iterable<LiveInstance> {
-    return this.#live.values()
+  get all(): ReadonlyArray<LiveInstance> {
+    return this.#live.all
   }
 
   /** Whether the instance is in memory or being read: that read may have begun before this call. */
@@ -84,7 +83,7 @@ export class InstanceTable {
 
   /** Whether an instance of a machine is in memory. */
   hasAny(machine: string): boolean {
-    return [...this.#live.values()].some(({ key }) => key.machine === machine)
+    return this.#live.all.some(({ key }) => key.machine === machine)
   }
 
   /** Whether the instance is placed on this node, in memory or not. */
@@ -278,7 +277,7 @@ export class InstanceTable {
 
   #load(machine: RegisteredMachine, { machine: name, id }: InstanceKey): Effect.Effect<LiveInstance, OpenError> {
     const key = { machine: name, id }
-    return this.#reading((left) =>
+    return this.#reading([instanceName(key)], (left) =>
       Effect.flatMap(this.#loader.reload(machine, key), (reloaded): Effect.Effect<LiveInstance, OpenError> => {
         if (reloaded === undefined) return Effect.fail(new InstanceNotFound(key))
         const { opened, recovered } = reloaded
@@ -295,18 +294,11 @@ export class InstanceTable {
     )
   }
 
-  /**
-   * Runs a read of instances with the names of those that have left memory since it began. Such an instance was in memory and may have
-   * stored events after it was read: it has to be read again.
-   */
-  #reading<A, E>(read: (left: ReadonlySet<string>) => Effect.Effect<A, E>): Effect.Effect<A, E> {
+  /** Runs a read of instances that are not in memory, with the names of those that have left memory since it began. */
+  #reading<A, E>(names: ReadonlyArray<string>, read: (left: ReadonlySet<string>) => Effect.Effect<A, E>): Effect.Effect<A, E> {
     return Effect.suspend(() => {
-      const left = new Set<string>()
-      this.#readsInFlight.add(left)
-      return Effect.ensuring(
-        read(left),
-        Effect.sync(() => this.#readsInFlight.delete(left)),
-      )
+      const { left, end } = this.#live.beginRead(names)
+      return Effect.ensuring(read(left), Effect.sync(end))
     })
   }
 
@@ -336,7 +328,7 @@ export class InstanceTable {
     machine: RegisteredMachine,
     keys: ReadonlyMap<string, InstanceKey>,
   ): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> {
-    return this.#reading((left) =>
+    return this.#reading([...keys.keys()], (left) =>
       Effect.gen({ self: this }, function* () {
         const opened = yield* this.#context.journal.openAll([...keys.values()])
         const found = new Set(opened.map(({ record }) => instanceName(record)))
@@ -353,7 +345,8 @@ export class InstanceTable {
    * stored them may have become its owner.
    */
   openTaken(machine: RegisteredMachine, taken: ReadonlyArray<OpenedInstance>): Effect.Effect<void, PersistenceFailed> {
-    return this.#reading((left) =>
+    const names = taken.map(({ record }) => instanceName(record))
+    return this.#reading(names, (left) =>
       Effect.gen({ self: this }, function* () {
         const absent = taken.filter(({ record }) => this.find(record) === undefined)
         const { journal, newest } = yield* prefetchEvents(this.#context.journal, absent)
@@ -418,7 +411,7 @@ export class InstanceTable {
   }
 
   #keep(instance: LiveInstance) {
-    this.#live.set(instance.name, instance)
+    this.#live.add(instance)
     record(instancesLive, this.#live.size, this.#environment)
     if (this.#live.size <= this.#crowdedAt) return
     this.#crowdedAt = Number.POSITIVE_INFINITY
@@ -433,7 +426,7 @@ export class InstanceTable {
       // After what is being started or opened has ended: an instance that was added a moment ago is about to be used.
       Effect.andThen(
         Effect.yieldNow,
-        Effect.suspend(() => leaving(leastRecentlyUsed([...this.#live.values()], this.#live.size - room * this.#context.limits.instances))),
+        Effect.suspend(() => leaving(leastRecentlyUsed(this.#live.all, this.#live.size - room * this.#context.limits.instances))),
       ),
       Effect.sync(() => {
         this.#crowdedAt = Math.max(this.#context.limits.instances, this.#live.size / room)
@@ -442,17 +435,14 @@ export class InstanceTable {
   }
 
   gone(instance: InstanceEntry) {
-    if (this.#live.get(instance.name) !== instance) return
-    this.#live.delete(instance.name)
-    for (const left of this.#readsInFlight) left.add(instance.name)
-    record(instancesLive, this.#live.size, this.#environment)
+    if (this.#live.remove(instance)) record(instancesLive, this.#live.size, this.#environment)
   }
 
   /** Passivates instances that were not used for this long. */
   passivate(afterMillis: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const before = this.#environment.clock.currentTimeMillisUnsafe() - afterMillis
-      return leaving([...this.#live.values()].filter((instance) => instance.lastUsedAt <= before))
+      return leaving(this.#live.all.filter((instance) => instance.lastUsedAt <= before))
     })
   }
 
@@ -463,13 +453,13 @@ export class InstanceTable {
 
   /** Ends the work of all instances, which stay in memory until their accepted events are stored. */
   stopWork() {
-    for (const instance of this.#live.values()) instance.work.quiet()
+    for (const instance of this.#live.all) instance.work.quiet()
   }
 
   /** Lets all instances leave memory. The journal keeps them. */
   leaveAll(problem: string): Effect.Effect<void> {
     return Effect.suspend(() =>
-      Effect.forEach([...this.#live.values()], (instance) => instance.leave({ _tag: "Closed", problem }), {
+      Effect.forEach(this.#live.all, (instance) => instance.leave({ _tag: "Closed", problem }), {
         discard: true,
         concurrency: "unbounded",
       }),
@@ -488,10 +478,10 @@ export class InstanceTable {
    */
   depart(isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const leaving = [...this.#live.values()].filter(({ key }) => isLeaving(key))
-      const left = Effect.forEach(leaving, (instance) => instance.depart(departure), { discard: true, concurrency: "unbounded" })
-      // An instance reports its end before it has left the table and stopped its work.
-      return Effect.andThen(Effect.andThen(left, Effect.yieldNow), this.#workEnded(isLeaving))
+      const leaving = this.#live.all.filter(({ key }) => isLeaving(key))
+      for (const instance of leaving) instance.depart(departure)
+      // An instance leaves the table before it has answered all of its senders.
+      return Effect.andThen(Effect.andThen(this.#live.departed(leaving), Effect.yieldNow), this.#workEnded(isLeaving))
     })
   }
 
@@ -504,7 +494,7 @@ export class InstanceTable {
 
   /** Instances that are in memory, or whose work has not ended. An instance may be named twice. */
   remaining(isLeaving: (key: InstanceKey) => boolean): ReadonlyArray<InstanceKey> {
-    return [...[...this.#live.values()].map(({ key }) => key), ...this.#endingWork.values()].filter(isLeaving)
+    return [...this.#live.all.map(({ key }) => key), ...this.#endingWork.values()].filter(isLeaving)
   }
 
   settled() {
@@ -515,7 +505,7 @@ export class InstanceTable {
   readonly allSettled: Effect.Effect<void> = Effect.callback<void>((resume) => {
     this.#settledListener = () => {
       if (this.#underway.size > 0 || this.#opening.size > 0) return
-      if ([...this.#live.values()].every((instance) => instance.isSettled)) resume(Effect.void)
+      if (this.#live.all.every((instance) => instance.isSettled)) resume(Effect.void)
     }
     this.#settledListener()
   })

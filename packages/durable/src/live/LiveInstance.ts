@@ -604,17 +604,12 @@ export class LiveInstance implements WorkingInstance, DecidedInstance, SyncedIns
 
   // Leaving memory
 
-  /** Moves to another node. Completes when its accepted events are stored and it has left memory. Its work may take longer to end. */
-  depart(departure: Departure): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      if (this.mode.isEnded) return Effect.void
-      this.mode.depart(departure)
-      if (this.work.isRunning) this.work.stop("it goes to another node")
-      return Effect.callback<void>((resume) => {
-        this.record.listen({ next: () => undefined, end: () => resume(Effect.void) })
-        this.#pump()
-      })
-    })
+  /** Moves to another node: it leaves memory once its accepted events are stored. Its work may take longer to end. */
+  depart(departure: Departure) {
+    if (this.mode.isEnded) return
+    this.mode.depart(departure)
+    if (this.work.isRunning) this.work.stop("it goes to another node")
+    this.#pump()
   }
 
   /** Leaves memory without ending: the journal keeps it. */

@@ -15,7 +15,7 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type { MachineRegistry, RegisteredMachine } from "../machine/MachineRegistry.ts"
 import type { NodeMembership } from "../nodes/NodeMembership.ts"
-import type { PlacementService } from "../nodes/Placement.ts"
+import { isGone, type PlacementService } from "../nodes/Placement.ts"
 import type { ChangeFollower } from "./ChangeFollower.ts"
 import type { InstanceTable } from "./InstanceTable.ts"
 import type { LiveInstance } from "./LiveInstance.ts"
@@ -84,19 +84,13 @@ export class WorkTakeover {
       if (placement === undefined || placement.fence() === undefined || !this.#engine.table.isLocal({ machine, id })) return owner
       const node = placement.node()
       // If instances are divided between nodes, this node has the instance: a node that is still stored as its owner has given it up.
-      if (owner === node || !(yield* this.#isDead(placement, owner, placement.routing !== undefined))) return owner
+      if (owner === node || (placement.routing === undefined && !(yield* isGone(placement, owner)))) return owner
       const taken = yield* this.#unconfirmedUnlessDone(machine, this.#engine.journal.changeOwner([{ machine, id }], owner, node))
       if (taken.length > 0) return node
       // Another node has taken it over first, or the loop of this node has.
       const now = yield* this.#engine.journal.open({ machine, id })
       return Option.match(now, { onNone: () => owner, onSome: ({ record }) => record.owner })
     })
-  }
-
-  /** Whether an owner can no longer commit. An instance without an owner may be taken over immediately. */
-  #isDead(placement: PlacementService, owner: string | undefined, isSharded = false): Effect.Effect<boolean> {
-    if (owner === undefined || isSharded) return Effect.succeed(true)
-    return Effect.flatMap(placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : placement.fenceDead(owner)))
   }
 
   /** Checks the owners of all instances of the registered machines. */
@@ -189,7 +183,7 @@ export class WorkTakeover {
       for (const owner of owners) {
         if (this.#engine.table.isClosed) return false
         if (owner === placement.node()) yield* this.#runOwn(machine, placement, owner, hasGained)
-        else if (hasGained || (yield* this.#isDead(placement, owner))) yield* this.#takeOverFrom(machine, placement, owner)
+        else if (hasGained || (yield* isGone(placement, owner))) yield* this.#takeOverFrom(machine, placement, owner)
       }
       return owners.some((owner) => owner !== placement.node())
     })

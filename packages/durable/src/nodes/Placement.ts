@@ -110,8 +110,14 @@ const longestPauseMillis = 1000
 /** How many fenced owners are remembered, so that a node is not fenced again for each of its instances. */
 const rememberedOwners = 1000
 
-/** The prefix of the lease names of nodes. The previous version has the same, so that nodes of both versions see each other alive. */
+/** The prefix of the lease names of nodes. */
 export const nodeLeasePrefix = "workflow/node/"
+
+/** Whether this owner can no longer commit: no node is the owner, or the node is dead, and fenced by this. */
+export const isGone = ({ isAlive, fenceDead }: PlacementService, owner: string | undefined): Effect.Effect<boolean> =>
+  owner === undefined
+    ? Effect.succeed(true)
+    : Effect.flatMap(isAlive(owner), (isStillAlive) => (isStillAlive ? Effect.succeed(false) : fenceDead(owner)))
 
 const leaseNameOf = (owner: string): string => `${nodeLeasePrefix}${nodeIdOf(owner)}`
 

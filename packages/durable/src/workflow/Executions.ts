@@ -12,8 +12,9 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { invalidId } from "../errors.ts"
+import { LiveTable } from "../live/LiveTable.ts"
 import { withLeaseCheck } from "../nodes/LeaseCheck.ts"
-import type { PlacementService } from "../nodes/Placement.ts"
+import { isGone, type PlacementService } from "../nodes/Placement.ts"
 import type { Receiver, RemoteAnswer } from "../nodes/Routing.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
 import { StoreClock } from "../runtime/StoreClock.ts"
@@ -33,11 +34,6 @@ const readLimit = 500
 /** The pause before the first retry of a failed read. */
 const firstRetryMillis = 50
 
-interface ReadUnderWay {
-  /** The execution has left memory since the read was requested. */
-  isOutdated: boolean
-}
-
 export class Executions implements ExecutionHost {
   readonly journal: JournalService
   readonly environment: Environment
@@ -55,9 +51,7 @@ export class Executions implements ExecutionHost {
   readonly #placement: PlacementService
   readonly #drainTimeout: Duration.Duration
   readonly #workflows = new Map<string, RegisteredWorkflow>()
-  readonly #live = new Map<string, Execution>()
-  /** Reads of executions that are not in memory, by name. */
-  readonly #readings = new Map<string, ReadonlyArray<ReadUnderWay>>()
+  readonly #live = new LiveTable<Execution>()
   readonly #reads: Batcher<InstanceKey, Read, PersistenceFailed>
   readonly #peeks: Batcher<InstanceKey, OpenedInstance | undefined, PersistenceFailed>
   /** Callers that wait for an answer; each is interrupted when the engine has closed. */
@@ -177,11 +171,7 @@ export class Executions implements ExecutionHost {
   }
 
   left(execution: Execution) {
-    if (this.#live.get(execution.name) !== execution) return
-    this.#live.delete(execution.name)
-    for (const reading of this.#readings.get(execution.name) ?? []) reading.isOutdated = true
-    for (const look of [...this.#leaving]) look()
-    if (this.#mode !== "open") return
+    if (!this.#live.remove(execution) || this.#mode !== "open") return
     if (!this.isLocal(execution.key)) {
       if (!isEnded(execution.state.phase)) this.#wakeElsewhere(execution.key)
       if (this.waiting.has(execution.name)) this.look(execution.key)
@@ -212,9 +202,8 @@ export class Executions implements ExecutionHost {
    * it in memory.
    */
   isDead(owner: string | undefined, key?: InstanceKey): Effect.Effect<boolean> {
-    if (owner === undefined || owner === this.owner) return Effect.succeed(true)
-    if (key !== undefined && this.#placement.routing?.isLocal(key) === true) return Effect.succeed(true)
-    return Effect.flatMap(this.#placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : this.#placement.fenceDead(owner)))
+    const isHere = key !== undefined && this.#placement.routing?.isLocal(key) === true
+    return isHere || owner === this.owner ? Effect.succeed(true) : isGone(this.#placement, owner)
   }
 
   /** Asks the node that runs the execution to read it: this node has started it or written to it. */
@@ -239,7 +228,7 @@ export class Executions implements ExecutionHost {
       },
       gained,
       leave: (isLeaving) => this.#leaveAll(({ key }) => isLeaving(key)),
-      remaining: (isLeaving) => [...this.#live.values()].flatMap(({ run, key }) => (run !== undefined && isLeaving(key) ? [key] : [])),
+      remaining: (isLeaving) => this.#live.all.flatMap(({ run, key }) => (run !== undefined && isLeaving(key) ? [key] : [])),
     }
   }
 
@@ -251,7 +240,7 @@ export class Executions implements ExecutionHost {
 
   /** Another node may run them from now on: every run stops before anything else happens. */
   #ownershipLost() {
-    for (const execution of [...this.#live.values()]) execution.ownershipLost()
+    for (const execution of this.#live.all) execution.ownershipLost()
   }
 
   /**
@@ -262,15 +251,12 @@ export class Executions implements ExecutionHost {
     const name = instanceName(key)
     const live = this.#live.get(name)
     if (live !== undefined) return use(live)
-    const reading: ReadUnderWay = { isOutdated: false }
-    this.#readings.set(name, [...(this.#readings.get(name) ?? []), reading])
+    const { left, end } = this.#live.beginRead([name])
     this.#ask(this.#reads, key, (read) => {
-      const others = this.#readings.get(name)?.filter((other) => other !== reading) ?? []
-      if (others.length === 0) this.#readings.delete(name)
-      else this.#readings.set(name, others)
+      end()
       const since = this.#live.get(name)
       if (since !== undefined) return use(since)
-      if (reading.isOutdated) return this.use(key, use)
+      if (left.has(name)) return this.use(key, use)
       if (read === undefined || read instanceof Unreadable) return use(read)
       use(this.#keep(new Execution(this, key, read)))
     })
@@ -286,7 +272,7 @@ export class Executions implements ExecutionHost {
   }
 
   #keep(execution: Execution): Execution {
-    this.#live.set(execution.name, execution)
+    this.#live.add(execution)
     return execution
   }
 
@@ -418,8 +404,6 @@ export class Executions implements ExecutionHost {
 
   // Ending
 
-  readonly #leaving = new Set<() => void>()
-
   /** Accepts no call from now on, ends all runs and stores their steps, then interrupts callers that still wait. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.#mode = "closing"
@@ -435,16 +419,10 @@ export class Executions implements ExecutionHost {
 
   /** Runs that do not end in time, and events that are not stored by then, are dropped: the journal has their stored steps. */
   #leaveAll(leaves: (execution: Execution) => boolean): Effect.Effect<void> {
-    const left = Effect.callback<void>((resume) => {
-      const leaving = [...this.#live.values()].filter(leaves)
-      const look = () => {
-        if (leaving.some((execution) => this.#live.get(execution.name) === execution)) return
-        this.#leaving.delete(look)
-        resume(Effect.void)
-      }
-      this.#leaving.add(look)
+    const left = Effect.suspend(() => {
+      const leaving = this.#live.all.filter(leaves)
       for (const execution of leaving) execution.leave()
-      look()
+      return this.#live.departed(leaving)
     })
     return Effect.asVoid(Effect.timeoutOption(left, this.#drainTimeout))
   }
