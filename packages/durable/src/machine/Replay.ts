@@ -154,7 +154,7 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
         return Effect.succeed({ ...began, entered: 0, groups: noEntries, sequence: 0, at: record.startedAt })
       }
       const { sequence, at, version, body } = usable
-      return Effect.succeed({ ...decodeSnapshot(codec, body, version, sequence), sequence, at })
+      return Effect.succeed({ ...decodeSnapshot(codec, body, version), sequence, at })
     } catch (cause) {
       const at = usable === undefined ? firstState : { tag: "(snapshot)", sequence: usable.sequence }
       return Effect.fail(unreadable(record, { _tag: at.tag }, at, cause))

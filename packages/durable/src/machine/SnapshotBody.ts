@@ -52,20 +52,8 @@ const decodeSelfSent = (codec: Codec, stored: ReadonlyArray<StoredSelfSent>, ver
   return stored.map(({ i: id, c: chain }, index) => ({ id, event: events[index] as Tagged, chain }))
 }
 
-/** Earlier versions stored the state alone: it then counts as entered at the snapshot. */
-export const decodeSnapshot = (codec: Codec, body: Json, version: number, sequence: number): Required<SnapshotContent> => {
-  const stored = codec.parseState(body)
-  if ("_tag" in stored) {
-    return {
-      state: codec.stateOf(stored, version),
-      previous: undefined,
-      entered: sequence,
-      groups: noEntries,
-      delayed: none,
-      selfSent: none,
-    }
-  }
-  const { s, n, g, d, e = none, h, ...rest } = stored as StoredSnapshot
+export const decodeSnapshot = (codec: Codec, body: Json, version: number): Required<SnapshotContent> => {
+  const { s, n, g, d, e = none, h, ...rest } = codec.parseState(body) as StoredSnapshot
   return {
     state: codec.remembering(codec.stateOf(s, version), h, version),
     previous: decodePrevious(codec, s, rest, version),
@@ -83,7 +71,7 @@ interface StoredSelfSent {
   readonly c: Chain
 }
 
-/** Snapshots of earlier versions have fewer keys. */
+/** Keys without content are left out. */
 interface StoredSnapshot extends StoredPrevious {
   readonly s: unknown
   readonly n: number

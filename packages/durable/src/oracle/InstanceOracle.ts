@@ -384,8 +384,8 @@ const refusedBy = ({ name: machine }: Side["compiled"], from: Tagged, event: Tag
   error: new ActionFailed({ machine, phase: "decide", state: from._tag, event: event._tag, committed: false, cause: new Error(problem) }),
 })
 
-const stateIn = ({ codec }: Side, { body, version, sequence }: NonNullable<ReadJournal["snapshot"]>): Tagged =>
-  decodeSnapshot(codec, body, version, sequence).state
+const stateIn = ({ codec }: Side, { body, version }: NonNullable<ReadJournal["snapshot"]>): Tagged =>
+  decodeSnapshot(codec, body, version).state
 
 const unopened = (problem: string, sequence = 0): Opening => ({ state: { _tag: "(start)" }, held: { sequence, problem } })
 

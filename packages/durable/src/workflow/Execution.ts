@@ -21,8 +21,8 @@ import {
   countJournaled,
   countUntilEnd,
   isThatCommit,
-  PendingEvent,
   phaseAfterAll,
+  UnstoredEvent,
 } from "./ExecutionCommit.ts"
 import { clockDeferred, type ExecutionEvent, isForeign } from "./ExecutionEvent.ts"
 import { ExecutionState, isAtWork, isEnded, isWake, type Phase } from "./ExecutionState.ts"
@@ -58,7 +58,7 @@ interface Creation {
 
 const executionKey = Symbol("execution")
 
-export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> {
+export class Execution implements RunOwner, ResolutionOwner<UnstoredEvent, Read> {
   readonly host: ExecutionHost
   readonly key: InstanceKey
   readonly name: string
@@ -74,7 +74,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   readonly activities = new Map<string, ActivityRun>()
   /** The owner, if it is another node that is alive. This node then does not run the execution. */
   #foreignOwner: string | undefined
-  readonly #commits: CommitResolution<PendingEvent, Read>
+  readonly #commits: CommitResolution<UnstoredEvent, Read>
   #creation: Creation | undefined
   /** Whether the execution has ended and its parents may not have been notified. */
   #owesParents = false
@@ -181,10 +181,10 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   }
 
   #append(event: ExecutionEvent, isOwn: boolean, done?: (outcome: AppendOutcome) => void) {
-    this.#commits.pipeline.append(new PendingEvent(event, this.#now, isOwn, done))
+    this.#commits.pipeline.append(new UnstoredEvent(event, this.#now, isOwn, done))
   }
 
-  #find(isWanted: (event: ExecutionEvent) => boolean): PendingEvent | undefined {
+  #find(isWanted: (event: ExecutionEvent) => boolean): UnstoredEvent | undefined {
     const { inFlight, pending } = this.#commits.pipeline
     return inFlight.find(({ event }) => isWanted(event)) ?? pending.find(({ event }) => isWanted(event))
   }
@@ -279,11 +279,11 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     return this.#creation !== undefined || this.#isClearingDebt
   }
 
-  countTogether(pending: ReadonlyArray<PendingEvent>): number {
+  countTogether(pending: ReadonlyArray<UnstoredEvent>): number {
     return countUntilEnd(pending)
   }
 
-  commitOf(batch: ReadonlyArray<PendingEvent>): Commit {
+  commitOf(batch: ReadonlyArray<UnstoredEvent>): Commit {
     const { host, state } = this
     const here = host.registered(this.key.machine) !== undefined && host.canOwn(this.key) ? host.owner : undefined
     return commitOf({
@@ -298,7 +298,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     })
   }
 
-  stored({ batch, commit: { summary } }: SentFlight<PendingEvent>) {
+  stored({ batch, commit: { summary } }: SentFlight<UnstoredEvent>) {
     const phase = summary.tag as Phase
     this.#isClearingDebt = false
     this.owner = isAtWork(phase) ? (summary.owner ?? this.owner) : undefined
@@ -311,7 +311,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.#dropAfterEnd()
   }
 
-  refused(refused: PendingEvent | undefined, problem: PersistenceFailed) {
+  refused(refused: UnstoredEvent | undefined, problem: PersistenceFailed) {
     if (refused === undefined) {
       this.#isClearingDebt = false
       this.#owesParents = false
@@ -323,10 +323,10 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
 
   resolve(
     read: Read,
-    { batch, commit }: SentFlight<PendingEvent>,
+    { batch, commit }: SentFlight<UnstoredEvent>,
     isUnconfirmed: boolean,
-    appendedSince: ReadonlyArray<PendingEvent>,
-  ): ReadonlyArray<PendingEvent> {
+    appendedSince: ReadonlyArray<UnstoredEvent>,
+  ): ReadonlyArray<UnstoredEvent> {
     if (read === undefined) return [...batch, ...appendedSince]
     if (read instanceof Unreadable) {
       this.owner = undefined
@@ -355,13 +355,13 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   }
 
   /** Returns the events that are still valid after the writes of other nodes, and answers the others. */
-  #withoutStale(foreign: ReadonlyArray<ExecutionEvent>, pending: ReadonlyArray<PendingEvent>): ReadonlyArray<PendingEvent> {
+  #withoutStale(foreign: ReadonlyArray<ExecutionEvent>, pending: ReadonlyArray<UnstoredEvent>): ReadonlyArray<UnstoredEvent> {
     const isTakenAway =
       isEnded(this.state.phase) ||
       foreign.some((event) => isForeign(event, this.host.owner)) ||
       (isAtWork(this.state.phase) && !this.isMine)
     if (isTakenAway) this.#stopRun()
-    const isOutdated = ({ event }: PendingEvent) =>
+    const isOutdated = ({ event }: UnstoredEvent) =>
       (event._tag === "Suspended" && foreign.some(isWake)) ||
       (event._tag === "Ended" && event.ending === "Completed" && foreign.some(({ _tag }) => _tag === "Interrupt"))
     return pending.filter((one) => {
@@ -378,7 +378,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     for (const late of this.#commits.pipeline.drop(() => true)) late.done(late.isOwn ? "lost" : "stored")
   }
 
-  #giveUp(events: ReadonlyArray<PendingEvent>, problem: PersistenceFailed) {
+  #giveUp(events: ReadonlyArray<UnstoredEvent>, problem: PersistenceFailed) {
     answerCreation(this.#takeCreation(), problem)
     for (const pending of [...events, ...this.#commits.pipeline.drop(() => true)]) pending.done(problem)
   }
@@ -395,7 +395,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.#owesParents = record.owes
   }
 
-  #apply(batch: ReadonlyArray<PendingEvent>) {
+  #apply(batch: ReadonlyArray<UnstoredEvent>) {
     for (const { event } of batch) this.state.apply(event, this.state.sequence + 1)
     for (const { event } of batch) this.#happened(event)
   }

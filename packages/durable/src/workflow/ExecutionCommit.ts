@@ -7,7 +7,7 @@ import { type ExecutionState, isAtWork, isEnded, type Phase, phaseAfter, statusO
 /** `lost`: another node runs the execution from now on. */
 export type AppendOutcome = "stored" | "lost" | PersistenceFailed
 
-export class PendingEvent {
+export class UnstoredEvent {
   readonly event: ExecutionEvent
   readonly at: number
   /** Whether the run on this node wrote it: then it is dropped if another node has taken over. All other events are stored in any case. */
@@ -38,11 +38,11 @@ export class PendingEvent {
 
 const none: ReadonlyArray<never> = []
 
-export const phaseAfterAll = (phase: Phase, pending: ReadonlyArray<PendingEvent>): Phase =>
+export const phaseAfterAll = (phase: Phase, pending: ReadonlyArray<UnstoredEvent>): Phase =>
   pending.reduce((before, { event }) => phaseAfter(before, event), phase)
 
 /** How many events one commit may contain: none follows the end. */
-export const countUntilEnd = (pending: ReadonlyArray<PendingEvent>): number => {
+export const countUntilEnd = (pending: ReadonlyArray<UnstoredEvent>): number => {
   if (pending.length <= 1) return pending.length
   const end = pending.findIndex(({ event }) => event._tag === "Ended")
   return end < 0 ? pending.length : end + 1
@@ -52,7 +52,7 @@ export interface CommitParts {
   readonly key: InstanceKey
   /** The stored state. */
   readonly state: ExecutionState
-  readonly batch: ReadonlyArray<PendingEvent>
+  readonly batch: ReadonlyArray<UnstoredEvent>
   /** The phase after the batch. */
   readonly phase: Phase
   readonly at: number
@@ -104,19 +104,19 @@ const recordOf = (event: ExecutionEvent, sequence: number, at: number): EventRec
 })
 
 /** Nearly all batches are one result of an activity, without a clock. */
-const firedClocks = (batch: ReadonlyArray<PendingEvent>): ReadonlyArray<string> =>
+const firedClocks = (batch: ReadonlyArray<UnstoredEvent>): ReadonlyArray<string> =>
   batch.some(({ event }) => event._tag === "ClockFired")
     ? batch.flatMap(({ event }) => (event._tag === "ClockFired" ? [event.name] : []))
     : none
 
-const setClocks = (batch: ReadonlyArray<PendingEvent>, base: number): ReadonlyArray<TimerRecord> =>
+const setClocks = (batch: ReadonlyArray<UnstoredEvent>, base: number): ReadonlyArray<TimerRecord> =>
   batch.some(({ event }) => event._tag === "ClockSet")
     ? batch.flatMap(({ event }, index) =>
         event._tag === "ClockSet" ? [{ name: event.name, entry: base + index + 1, due: event.due }] : [],
       )
     : none
 
-const problemIn = (batch: ReadonlyArray<PendingEvent>): string | undefined => {
+const problemIn = (batch: ReadonlyArray<UnstoredEvent>): string | undefined => {
   const held = batch.findLast(({ event }) => event._tag === "Held")?.event
   return held?._tag === "Held" ? held.problem : undefined
 }

@@ -13,8 +13,8 @@ export type ExecutionEvent =
       readonly name: string
       readonly attempt: number
       readonly exit: StoredExit
-      /** When it was started. Undefined in journals of versions that did not keep it. */
-      readonly startedAt?: number | undefined
+      /** When it was started. */
+      readonly startedAt: number
     }
   | { readonly _tag: "Deferred"; readonly name: string; readonly exit: StoredExit }
   | { readonly _tag: "ClockSet"; readonly name: string; readonly due: number }
@@ -126,7 +126,7 @@ export const readEvent = ({ tag, body, sequence }: EventRecord): ExecutionEvent 
         name,
         attempt: Number(fields["attempt"]),
         exit: exitOf(fields, sequence),
-        ...(typeof fields["startedAt"] === "number" ? { startedAt: fields["startedAt"] } : {}),
+        startedAt: Number(fields["startedAt"]),
       }
     case "Deferred":
       return { _tag: "Deferred", name, exit: exitOf(fields, sequence) }
