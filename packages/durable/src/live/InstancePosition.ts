@@ -1,7 +1,8 @@
 /**
  * How far a live instance has come: what its journal has of it, and the state ahead of that, on which the next event is decided.
  *
- * Memory moves by two ways only: `stored`, `carriedOut` and `committed` apply a commit of this node, `moveTo` and `take` what was read.
+ * Memory moves by two ways only: `stored`, `carriedOut` and `committed` apply a commit of this node, `adopt`, `moveTo` and `take` what was
+ * read. Others read its fields, and only its methods change them.
  */
 import type { Taken } from "@detent/machine"
 import type { ActorState, GroupNode, Tagged } from "@detent/machine/internal"
@@ -26,14 +27,17 @@ export class InstancePosition implements StoredPosition {
   /** The same for the groups around the current state. */
   #groups: GroupEntries
   /** How often events of its journal were rewritten, when it was read. */
-  #revision: number
-  #timers: Timers
+  revision: number
+  /** Of the stored state, by name. */
+  timers: Timers
   /** The timer row of self-sent events that are stored and not handled yet. */
-  #owed: TimerRecord | undefined
-  #lastSnapshot: Moment | undefined
-  #fields: string | undefined
-  #prunedThrough = 0
-  #ahead: SpeculativeState
+  owed: TimerRecord | undefined
+  lastSnapshot: Moment | undefined
+  fields: string | undefined
+  /** The journal is pruned up to this sequence. */
+  prunedThrough = 0
+  /** The state on which the next event is decided. */
+  ahead: SpeculativeState
 
   constructor(key: InstanceKey, record: ActorState, { opened, recovered }: Reloaded) {
     this.key = key
@@ -43,12 +47,12 @@ export class InstancePosition implements StoredPosition {
     record.place(recovered.state, recovered.past)
     this.#entered = recovered.entered
     this.#groups = recovered.groups
-    this.#revision = revisionOf(opened.record)
-    this.#timers = timersByName(opened.timers, recovered.delayed)
-    this.#owed = opened.timers.find(isOwedTimer)
-    this.#lastSnapshot = momentOf(opened.snapshot)
-    this.#fields = opened.record.fields
-    this.#ahead = this.#storedState()
+    this.revision = revisionOf(opened.record)
+    this.timers = timersByName(opened.timers, recovered.delayed)
+    this.owed = opened.timers.find(isOwedTimer)
+    this.lastSnapshot = momentOf(opened.snapshot)
+    this.fields = opened.record.fields
+    this.ahead = this.#storedState()
   }
 
   get sequence(): number {
@@ -59,48 +63,14 @@ export class InstancePosition implements StoredPosition {
     return this.#record.startedAt
   }
 
-  get revision(): number {
-    return this.#revision
-  }
-
-  get timers(): Timers {
-    return this.#timers
-  }
-
-  get owed(): TimerRecord | undefined {
-    return this.#owed
-  }
-
-  get hasOwedTimer(): boolean {
-    return this.#owed !== undefined
-  }
-
-  get lastSnapshot(): Moment | undefined {
-    return this.#lastSnapshot
-  }
-
-  get fields(): string | undefined {
-    return this.#fields
-  }
-
-  /** The journal is pruned up to this sequence. */
-  get prunedThrough(): number {
-    return this.#prunedThrough
-  }
-
-  /** The state on which the next event is decided. */
-  get ahead(): SpeculativeState {
-    return this.#ahead
-  }
-
   /** The delayed events of the stored state that wait. */
   get delayed(): ReadonlyArray<DelayedEvent> {
-    return delayedOf(this.#timers.values())
+    return delayedOf(this.timers.values())
   }
 
   /** Whether the stored state still has this timer, set at the same sequence. */
   hasTimer({ name, entry }: TimerRecord): boolean {
-    return this.#timers.get(name)?.entry === entry
+    return this.timers.get(name)?.entry === entry
   }
 
   /** A snapshot of the stored state. State and sequence are read in one turn of the event loop, so they belong together. */
@@ -119,29 +89,29 @@ export class InstancePosition implements StoredPosition {
   /** Whether the store has further events, or events were rewritten since it was read. */
   isBehind(stored: Pick<InstanceStanding, "sequence" | "revision">): boolean {
     const revision = revisionOf(stored)
-    return revision === this.#revision ? stored.sequence > this.#record.sequence : revision > this.#revision
+    return revision === this.revision ? stored.sequence > this.#record.sequence : revision > this.revision
   }
 
   /** The sequence in the store; -1 if an event was rewritten, or the instance was removed, even if another one was started under its id since. */
   sequenceIn(stored: InstanceRecord | undefined): number {
-    return stored?.startedAt === this.#record.startedAt && revisionOf(stored) === this.#revision ? stored.sequence : -1
+    return stored?.startedAt === this.#record.startedAt && revisionOf(stored) === this.revision ? stored.sequence : -1
   }
 
   // Decisions of this node
 
   /** An event was decided. Its decision is not stored yet. */
   decided(pending: PendingEvent) {
-    this.#ahead = stateAfter(this.#ahead, pending)
+    this.ahead = stateAfter(this.ahead, pending)
   }
 
   /** These decisions are ahead of the stored state, and no others. */
   rebase(pending: ReadonlyArray<PendingEvent>) {
-    this.#ahead = pending.reduce(stateAfter, this.#storedState())
+    this.ahead = pending.reduce(stateAfter, this.#storedState())
   }
 
   /** A decision is stored: its timers count from now on. */
   stored(pending: PendingEvent) {
-    this.#timers = timersAfter(this.#timers, pending)
+    this.timers = timersAfter(this.timers, pending)
   }
 
   /** A stored decision becomes visible. Returns whether the state changed or was entered again. */
@@ -157,26 +127,26 @@ export class InstancePosition implements StoredPosition {
 
   /** The rest of a stored commit. */
   committed({ setTimers, snapshot, fields }: Commit) {
-    if (fields !== undefined) this.#fields = fields
-    if (this.#owed !== undefined || setTimers.length > 0) this.#owed = setTimers.find(isOwedTimer)
-    if (snapshot !== undefined) this.#lastSnapshot = momentOf(snapshot)
+    if (fields !== undefined) this.fields = fields
+    if (this.owed !== undefined || setTimers.length > 0) this.owed = setTimers.find(isOwedTimer)
+    if (snapshot !== undefined) this.lastSnapshot = momentOf(snapshot)
   }
 
   /** The journal is pruned up to this sequence. */
   pruned(through: number) {
-    this.#prunedThrough = through
+    this.prunedThrough = through
   }
 
   /** A timer was refused: it does not fire again. */
   removeTimer(timer: TimerRecord) {
     const without = (timers: Timers) => new Map([...timers].filter(([, one]) => one.entry !== timer.entry || one.name !== timer.name))
-    this.#timers = without(this.#timers)
-    this.#ahead = { ...this.#ahead, timers: without(this.#ahead.timers) }
+    this.timers = without(this.timers)
+    this.ahead = { ...this.ahead, timers: without(this.ahead.timers) }
   }
 
   /** No self-sent event has to be handled any more. */
   removeOwed() {
-    this.#owed = undefined
+    this.owed = undefined
   }
 
   // What was read from the journal
@@ -188,7 +158,7 @@ export class InstancePosition implements StoredPosition {
 
   /** Whether events were rewritten since memory has read them. */
   differsInRevision(stored: InstanceRecord): boolean {
-    return revisionOf(stored) !== this.#revision
+    return revisionOf(stored) !== this.revision
   }
 
   /** Takes over the sequence, without the timers: for an instance that decides nothing here. */
@@ -200,15 +170,15 @@ export class InstancePosition implements StoredPosition {
   /** Takes over all but the state, which `moveTo` takes over. */
   adopt({ opened, recovered }: Reloaded) {
     this.advanceTo(recovered)
-    this.#timers = timersByName(opened.timers, recovered.delayed)
+    this.timers = timersByName(opened.timers, recovered.delayed)
     this.take(opened)
   }
 
   /** Takes over what a commit of this node has set, whose outcome was read from the journal. */
   take({ record, snapshot, timers }: OpenedInstance) {
-    this.#owed = timers.find(isOwedTimer)
-    this.#lastSnapshot = momentOf(snapshot) ?? this.#lastSnapshot
-    this.#fields = record.fields
+    this.owed = timers.find(isOwedTimer)
+    this.lastSnapshot = momentOf(snapshot) ?? this.lastSnapshot
+    this.fields = record.fields
   }
 
   /**
@@ -227,12 +197,12 @@ export class InstancePosition implements StoredPosition {
     this.#record.place(state, past)
     this.#entered = entered
     this.#groups = groups
-    this.#revision = revisionOf(stored)
+    this.revision = revisionOf(stored)
   }
 
   #storedState(): SpeculativeState {
     const { currentState: state, node, sequence, past } = this.#record
-    return { state, node, sequence, timers: this.#timers, previous: past?.at(-1), entered: this.#entered, groups: this.#groups }
+    return { state, node, sequence, timers: this.timers, previous: past?.at(-1), entered: this.#entered, groups: this.#groups }
   }
 }
 

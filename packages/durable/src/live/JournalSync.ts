@@ -175,8 +175,7 @@ export class JournalSync {
   }
 
   get #commits(): UnconfirmedCommits {
-    const { context, key, machine, record } = this.#instance
-    this.#unconfirmed ??= new UnconfirmedCommits(context, machine, key, record)
+    this.#unconfirmed ??= new UnconfirmedCommits(this.#instance)
     return this.#unconfirmed
   }
 

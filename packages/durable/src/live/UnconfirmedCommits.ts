@@ -10,14 +10,13 @@
  *     Unknown      the journal cannot be read
  */
 import { PersistenceFailed, type SendError, SequenceConflict } from "@detent/machine"
-import type { ActorState } from "@detent/machine/internal"
 import type { EventRecord, InstanceKey } from "@detent/store"
 import { monotonicMillis, retryFailed } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { Envelope } from "../machine/Envelope.ts"
-import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import type { Pending, PendingEvent } from "../machine/PendingEvent.ts"
+import type { AnsweringInstance } from "./Answers.ts"
 import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
 
 type Flight = ReadonlyArray<PendingEvent>
@@ -60,19 +59,16 @@ export const isRemoved = (error: unknown): error is SequenceConflict => error in
 export const retrying = <A, E extends SendError>({ storeRetry }: InstanceContext, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
   retryFailed(effect, { schedule: storeRetry, while: (failure) => failure._tag === "PersistenceFailed" })
 
+/** The instance whose commits these are. */
+type Committing = Pick<AnsweringInstance, "context" | "key" | "machine" | "record">
+
 export class UnconfirmedCommits {
-  readonly #context: InstanceContext
-  readonly #machine: RegisteredMachine
-  readonly #key: InstanceKey
-  readonly #record: ActorState
+  readonly #instance: Committing
   #flights: ReadonlyArray<Flight> = none
   #outage: Outage | undefined = undefined
 
-  constructor(context: InstanceContext, machine: RegisteredMachine, key: InstanceKey, record: ActorState) {
-    this.#context = context
-    this.#machine = machine
-    this.#key = key
-    this.#record = record
+  constructor(instance: Committing) {
+    this.#instance = instance
   }
 
   /** Whether an unconfirmed commit may still be stored. */
@@ -82,7 +78,7 @@ export class UnconfirmedCommits {
 
   /** Events that may be stored, and would be stored twice if they were sent again. Each with the error its sender gets. */
   notIdempotent(reason: string): Rejected {
-    return notIdempotentIn(this.#key, this.#flights, reason)
+    return notIdempotentIn(this.#instance.key, this.#flights, reason)
   }
 
   /** Whether no commit is unconfirmed and the store has not failed. */
@@ -128,14 +124,14 @@ export class UnconfirmedCommits {
   }
 
   #failAgain(): Outage {
-    const now = monotonicMillis(this.#record.environment.clock)
+    const now = monotonicMillis(this.#instance.record.environment.clock)
     this.#outage = { since: this.#outage?.since ?? now, times: (this.#outage?.times ?? 0) + 1 }
     return this.#outage
   }
 
   /** Whether the outage has lasted for the store timeout: senders get the error then. */
   #isOver({ since }: Outage): boolean {
-    return monotonicMillis(this.#record.environment.clock) - since >= this.#context.storeTimeoutMillis
+    return monotonicMillis(this.#instance.record.environment.clock) - since >= this.#instance.context.storeTimeoutMillis
   }
 
   #read(error: SendError, rejected: Rejected, latest?: Flight): Effect.Effect<Resolution> {
@@ -144,7 +140,7 @@ export class UnconfirmedCommits {
       onSuccess: ({ reloaded, arrived, unknown }): Resolution => {
         if (reloaded === undefined) return { _tag: "Unknown", error: this.#errorOfRemoved(error) }
         if (arrived === undefined)
-          return { _tag: "NotStored", reloaded, rejected: withUnknown(this.#key, unknown, rejected), pauseMillis: 0 }
+          return { _tag: "NotStored", reloaded, rejected: withUnknown(this.#instance.key, unknown, rejected), pauseMillis: 0 }
         return arrived === latest ? { _tag: "Stored", reloaded } : { _tag: "StoredLate", flight: arrived, reloaded, rejected }
       },
     })
@@ -152,20 +148,23 @@ export class UnconfirmedCommits {
 
   /** The error of a removed instance. If a commit may have been stored before the removal, the error says so: its events are not sent on. */
   #errorOfRemoved(error: SendError): SendError {
-    if (!this.mayArrive) return removed(this.#key, this.#record.sequence)
-    return isRemoved(error) ? notFoundOut(this.#key, "the instance was removed meanwhile") : error
+    if (!this.mayArrive) return removed(this.#instance.key, this.#instance.record.sequence)
+    return isRemoved(error) ? notFoundOut(this.#instance.key, "the instance was removed meanwhile") : error
   }
 
   /** The stored instance, unless it was removed, and which of the unconfirmed commits it has. All of them expect the sequence of memory. */
   get #journaled(): Effect.Effect<Journaled, SendError> {
     return Effect.gen({ self: this }, function* () {
       const flights = this.#flights
-      const read = yield* retrying(this.#context, this.#context.loader.reload(this.#machine, this.#key))
+      const read = yield* retrying(this.#instance.context, this.#instance.context.loader.reload(this.#instance.machine, this.#instance.key))
       // Another instance of the same id: this one was removed.
-      const reloaded = read?.opened.record.startedAt === this.#record.startedAt ? read : undefined
+      const reloaded = read?.opened.record.startedAt === this.#instance.record.startedAt ? read : undefined
       if (flights.length === 0 || reloaded === undefined) return { reloaded, arrived: undefined, unknown: none }
       const longest = Math.max(...flights.map((flight) => flight.length))
-      const events = yield* retrying(this.#context, this.#context.journal.events(this.#key, this.#record.sequence, longest))
+      const events = yield* retrying(
+        this.#instance.context,
+        this.#instance.context.journal.events(this.#instance.key, this.#instance.record.sequence, longest),
+      )
       const outcomes = flights.map((flight) => [flight, outcomeOf(flight, events, reloaded.recovered.sequence)] as const)
       const arrived = outcomes.find(([, outcome]) => outcome === "arrived")?.[0]
       const unknown = arrived === undefined ? outcomes.filter(([, outcome]) => outcome === "unknown").map(([flight]) => flight) : none

@@ -1,7 +1,7 @@
 /** Builds the commit of accepted events: the events with their snapshot, timers, commands, summary and fence. */
 
 import { explainWithFrames, hasWorkIn } from "@detent/machine/internal"
-import type { Commit, Fence, InstanceKey, JournalService, SnapshotRecord } from "@detent/store"
+import type { Commit, Fence, InstanceKey, JournalService, SnapshotRecord, TimerRecord } from "@detent/store"
 import * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 import type { PlacementService } from "../nodes/Placement.ts"
@@ -41,8 +41,8 @@ export interface StoredPosition {
   readonly key: InstanceKey
   readonly sequence: number
   readonly timers: TimersByName
-  /** Whether it has the timer row of self-sent events that are not handled yet. */
-  readonly hasOwedTimer: boolean
+  /** The timer row of self-sent events that are not handled yet. */
+  readonly owed: TimerRecord | undefined
   readonly lastSnapshot: Moment | undefined
   readonly startedAt: number
   /** How often events of its journal were rewritten. */
@@ -116,7 +116,7 @@ export const instanceCommit = (
     origin: undefined,
     events: accepted.length === 1 ? [last.record] : accepted.map((one) => one.record),
     snapshot: isDue ? snapshotOf(machine, key, last, ahead, limits.stateSize) : undefined,
-    clearTimers: stored.hasOwedTimer && !isOwing ? [...cleared, owedName] : cleared,
+    clearTimers: stored.owed !== undefined && !isOwing ? [...cleared, owedName] : cleared,
     setTimers: isOwing ? [...set, owedTimer(sequence, at)] : set,
     commands: accepted.length === 1 ? last.commands : accepted.flatMap((one) => one.commands),
     fence:
