@@ -19,7 +19,6 @@
  */
 
 import type { SendError } from "@detent/machine"
-import type { RuntimeOwner } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Fiber from "effect/Fiber"
@@ -44,7 +43,6 @@ export type Departure = "leaving" | "lost"
 export const failurePauseMillis = 1000
 
 export class InstanceMode {
-  readonly #instance: RuntimeOwner
   readonly #work: StateWork
   #mode: Mode = "idle"
   /** Nothing is decided while this fiber sleeps. */
@@ -52,8 +50,7 @@ export class InstanceMode {
   #departure: Departure | undefined = undefined
   #left: Left | undefined = undefined
 
-  constructor(instance: RuntimeOwner, work: StateWork) {
-    this.#instance = instance
+  constructor(work: StateWork) {
     this.#work = work
   }
 
@@ -132,12 +129,13 @@ export class InstanceMode {
    * up to a millisecond early, and clocks are set back.
    */
   pause(millis: number) {
-    const pausing = this.#instance.record.environment.run(Effect.sleep(millis))
+    const { instance } = this.#work
+    const pausing = instance.record.environment.run(Effect.sleep(millis))
     this.#pausing = pausing
     pausing.addObserver((exit) => {
       if (this.#pausing !== pausing || Exit.isFailure(exit)) return
       this.#pausing = undefined
-      this.#instance.resumed()
+      instance.resumed()
     })
   }
 

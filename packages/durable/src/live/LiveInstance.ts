@@ -8,7 +8,7 @@
  *     InstanceMode       what it does now, and whether it may decide
  *     InstancePosition   what its journal has of it, and the state ahead of that
  *     Inbox              events that wait, or are postponed
- *     Decider            one decision
+ *     decideEvent        one decision
  *     CommitPipeline     decisions that are not stored yet
  *     JournalSync        commits whose outcome is not known, and reads of the journal
  *     StateWork          the work of its state, and who owns it
@@ -50,7 +50,7 @@ import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from ".
 import { record as count, instancesGivenUp, within } from "../runtime/Telemetry.ts"
 import { isTransient } from "../runtime/untilAnswered.ts"
 import { Answers } from "./Answers.ts"
-import { type DecidedInstance, Decider } from "./Decider.ts"
+import { type DecidedInstance, decideEvent } from "./decideEvent.ts"
 import { Inbox } from "./Inbox.ts"
 import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { type Departure, failurePauseMillis, InstanceMode, type LeaveReason, type Left, leaveText } from "./InstanceMode.ts"
@@ -78,8 +78,6 @@ export class LiveInstance implements WorkingInstance, DecidedInstance, SyncedIns
 
   /** Decided events that are not stored. Created with the first event. */
   #pipeline: CommitPipeline<Pending> | undefined = undefined
-  /** Created with the first event. */
-  #decider: Decider | undefined = undefined
   /** Created when the journal is first read again. */
   #sync: JournalSync | undefined = undefined
   /** Created with the first event that waits. */
@@ -103,7 +101,7 @@ export class LiveInstance implements WorkingInstance, DecidedInstance, SyncedIns
     this.position = new InstancePosition(this.key, this.record, reloaded)
     this.lastUsedAt = machine.environment.clock.currentTimeMillisUnsafe()
     this.work = new StateWork(this, context, record)
-    this.mode = new InstanceMode(this, this.work)
+    this.mode = new InstanceMode(this.work)
   }
 
   /** The instance has ended by the journal: its state can be read, and it refuses events with the reason. */
@@ -210,7 +208,7 @@ export class LiveInstance implements WorkingInstance, DecidedInstance, SyncedIns
     }
     if (envelope.dedupeId !== undefined && this.answers.joins(envelope, envelope.dedupeId)) return envelope
     envelope.arrival = ++this.#arrivals
-    if (this.#inbox?.isWaiting !== true && this.#mayDecide && !this.#needsLock) this.#decide(envelope)
+    if (this.#inbox?.isWaiting !== true && this.#mayDecide && !this.#needsLock) decideEvent(this, envelope)
     else if (!this.#queue(envelope)) return envelope
     this.#pump()
     return envelope
@@ -281,11 +279,6 @@ export class LiveInstance implements WorkingInstance, DecidedInstance, SyncedIns
     return this.context.lock !== undefined && this.#lock === undefined
   }
 
-  #decide(envelope: Envelope) {
-    this.#decider ??= new Decider(this)
-    this.#decider.decide(envelope)
-  }
-
   /** Decides waiting events for as long as it can. */
   #pump() {
     while (this.#mayDecide) {
@@ -296,7 +289,7 @@ export class LiveInstance implements WorkingInstance, DecidedInstance, SyncedIns
       }
       const envelope = this.#inbox?.shift()
       if (envelope === undefined) break
-      if (envelope.result === undefined) this.#decide(envelope)
+      if (envelope.result === undefined) decideEvent(this, envelope)
     }
     if (!this.mode.isIdle) return
     this.#followWhilePostponed()

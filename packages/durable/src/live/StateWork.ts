@@ -23,7 +23,7 @@ export interface WorkingInstance extends RuntimeOwner, InstanceEntry {
 }
 
 export class StateWork {
-  readonly #instance: WorkingInstance
+  readonly instance: WorkingInstance
   readonly #context: InstanceContext
   /** Created when hooks, work or an effectful decision first run, or the journal is first read. */
   #runtime: StateRuntime | undefined = undefined
@@ -33,7 +33,7 @@ export class StateWork {
   #owner: string | undefined
 
   constructor(instance: WorkingInstance, context: InstanceContext, stored: InstanceRecord) {
-    this.#instance = instance
+    this.instance = instance
     this.#context = context
     this.#isNeeded = isNeededIn(stored)
     this.#owner = stored.owner
@@ -68,13 +68,13 @@ export class StateWork {
   }
 
   get runtime(): StateRuntime {
-    this.#runtime ??= new StateRuntime(this.#instance)
+    this.#runtime ??= new StateRuntime(this.instance)
     return this.#runtime
   }
 
   /** A commit of this node is stored. The owner on another node stops its work as soon as it is notified. */
   stored({ needsOwner, owner }: InstanceSummary) {
-    if (this.#isNeeded && !this.isOwned) this.#context.changedForeign(this.#instance.key)
+    if (this.#isNeeded && !this.isOwned) this.#context.changedForeign(this.instance.key)
     this.#isNeeded = needsOwner
     this.#owner = needsOwner ? (owner ?? this.#owner) : undefined
   }
@@ -100,11 +100,11 @@ export class StateWork {
 
   /** Starts the work of the state where this node owns it and holds its lease. */
   start() {
-    if (!this.isOwned || !this.#instance.mayWork || this.#context.placement?.fence() === undefined) return
-    const { record } = this.#instance
+    if (!this.isOwned || !this.instance.mayWork || this.#context.placement?.fence() === undefined) return
+    const { record } = this.instance
     this.runtime.startBackground()
     if (hasWork(record.node, record.currentState)) this.runtime.startWork()
-    if (this.isRunning) this.#context.working(this.#instance, true)
+    if (this.isRunning) this.#context.working(this.instance, true)
   }
 
   /** Ends the work of the state that is left, and of the groups around it that are not kept. */
@@ -112,7 +112,7 @@ export class StateWork {
     const runtime = this.#runtime
     if (runtime === undefined) return undefined
     const closing = runtime.leave(event, kept)
-    if (!runtime.isAtWork) this.#context.working(this.#instance, false)
+    if (!runtime.isAtWork) this.#context.working(this.instance, false)
     return closing
   }
 
@@ -123,8 +123,8 @@ export class StateWork {
 
   /** Stops work immediately: this node no longer owns it. */
   stop(reason: string) {
-    const { record } = this.#instance
-    this.#context.working(this.#instance, false)
+    const { record } = this.instance
+    this.#context.working(this.instance, false)
     this.#close({ _tag: "Stopped", state: record.currentState, reason })
   }
 
@@ -137,15 +137,15 @@ export class StateWork {
   end(ending: ActorEnd<Tagged>): Effect.Effect<void> | undefined {
     if (this.#runtime === undefined) return undefined
     const closing = this.#close(ending)
-    this.#context.working(this.#instance, false)
+    this.#context.working(this.instance, false)
     this.#runtime.interruptAwaited()
     return closing
   }
 
   #close(ending: ActorEnd<Tagged>): Effect.Effect<void> | undefined {
-    const { record } = this.#instance
+    const { record } = this.instance
     const closing = this.#runtime?.close(() => stopped(record, ending))
-    if (closing !== undefined) this.#context.workEnding(this.#instance, record.environment.run(closing))
+    if (closing !== undefined) this.#context.workEnding(this.instance, record.environment.run(closing))
     return closing
   }
 }
