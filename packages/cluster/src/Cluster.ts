@@ -20,7 +20,7 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
 import { Leases, Placement, type PlacementService } from "@detent/durable"
-import { makeShardOf, nodeLeasePrefix, type Routing } from "@detent/durable/internal"
+import { defaultLease, makeShardOf, nodeLeasePrefix, type Routing } from "@detent/durable/internal"
 import { explainWithFrames } from "@detent/machine/internal"
 import { forkLoop } from "@detent/store"
 import { listenerOf } from "@detent/store/internal"
@@ -451,7 +451,7 @@ const checked = (options: ClusterOptions) =>
         nextStep: "set DETENT_CLUSTER_TOKEN to the same secret on all nodes, for instance one from: openssl rand -hex 32",
       })
     }
-    const lease = Duration.fromInputUnsafe(options.lease ?? "10 seconds")
+    const lease = Duration.fromInputUnsafe(options.lease ?? defaultLease)
     const address = yield* addressOf(options.address)
     if (wildcards.has(address.host)) {
       return yield* new ClusterMisconfigured({

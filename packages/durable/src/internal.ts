@@ -5,7 +5,7 @@
 export { delayNameOf } from "./machine/DelayedEvents.ts"
 export { type ForkOrigin, forkOriginOf } from "./machine/Replay.ts"
 export { isOwedTimer } from "./machine/SelfSentEvents.ts"
-export { nodeLeasePrefix } from "./nodes/Placement.ts"
+export { defaultLease, nodeLeasePrefix } from "./nodes/Placement.ts"
 export { hasEnded, processName } from "./nodes/ProcessName.ts"
 export {
   type Answering,

@@ -1,5 +1,6 @@
 /**
- * Instances kept in memory, under the same rules as in a database: for tests, and for data that may be lost with the process.
+ * Instances kept in memory, under the same rules as in a database: for tests, and for data that may be lost with the process. A store of
+ * its own, because a transition costs 3.3 µs of CPU here, and 13 µs in a SQLite database that is in memory.
  *
  *     const store = yield* MemoryStore.make        // outlives the engines that use it
  *     Engine.layer().pipe(Layer.provide(Layer.succeedContext(store)))
