@@ -10,11 +10,11 @@ export const BatchOutcome = Schema.Struct({
   documentsProcessed: Schema.Int,
   documentsFailed: Schema.Int,
   /** Documents that exceeded a limit twice. They do not count as failed, and are not retried in this batch. */
-  documentsSetAside: Schema.optionalKey(Schema.Int),
+  documentsSetAside: Schema.Int,
   /** Documents that the graph had in the same version: they were not extracted again. */
-  documentsUnchanged: Schema.optionalKey(Schema.Int),
+  documentsUnchanged: Schema.Int,
   /** Documents that are no longer in the folder or manifest and were removed from the graph. */
-  documentsWithdrawn: Schema.optionalKey(Schema.Int),
+  documentsWithdrawn: Schema.Int,
   entitiesExtracted: Schema.Int,
   relationsExtracted: Schema.Int,
   clustersResolved: Schema.Int,
@@ -22,7 +22,7 @@ export const BatchOutcome = Schema.Struct({
   /** Statements that validation kept out of the graph. */
   quarantined: Schema.Int,
   /** Facts on the review list: their confidence is too low for the graph. */
-  forReview: Schema.optionalKey(Schema.Int),
+  forReview: Schema.Int,
   triplesIngested: Schema.Int,
   /** Triples of the whole graph when the batch was published; absent where the batch changed nothing. */
   triplesTotal: Schema.optionalKey(Schema.Int),
@@ -76,11 +76,11 @@ export const BatchStatus = Schema.Struct({
     completed: Schema.Int,
     failed: Schema.Int,
     /** Documents that exceeded a limit twice. They do not count as failed, and are not retried in this batch. */
-    setAside: Schema.optionalKey(Schema.Int),
+    setAside: Schema.Int,
     /** The document that was begun last. */
     current: Schema.optionalKey(Schema.String),
     /** Completed documents that the graph already had in the same version. */
-    unchanged: Schema.optionalKey(Schema.Int),
+    unchanged: Schema.Int,
   }),
   extractor: Schema.String,
   budget: Schema.optionalKey(Schema.String),
@@ -91,13 +91,13 @@ export const BatchStatus = Schema.Struct({
   entities: Schema.Int,
   relations: Schema.Int,
   /** Facts on the review list: their confidence is too low for the graph. */
-  forReview: Schema.optionalKey(Schema.Int),
+  forReview: Schema.Int,
   /** Values of tables and fields that do not fit the datatype of their property. They are not in the graph. */
   misfits: Schema.optionalKey(Misfits),
   /** Chunks that the model refused, or answered with something else than was asked. Their documents are extracted without them. */
   skipped: Schema.optionalKey(SkippedChunks),
   /** The languages of the completed documents. */
-  languages: Schema.optionalKey(Schema.Array(DocumentLanguages)),
+  languages: Schema.Array(DocumentLanguages),
   /** How many facts of the review list are open, accepted and rejected. */
   review: Schema.optionalKey(ReviewCounts),
   /** Triples of an ended batch that the graph has now, including accepted facts. 0 after the batch was withdrawn. */
@@ -105,7 +105,7 @@ export const BatchStatus = Schema.Struct({
   retryCount: Schema.Int,
   createdAt: Millis,
   /** The time of the batch's last event. */
-  updatedAt: Schema.optionalKey(Millis),
+  updatedAt: Millis,
   failure: Schema.optionalKey(
     Schema.Struct({
       stage: Schema.String,

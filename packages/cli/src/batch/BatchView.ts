@@ -203,7 +203,7 @@ export const batchNextStep = (state: BatchState, place: Place): string | undefin
     const graph = `--namespace ${state.targetNamespace}${here}`
     return `See the facts: detent graph relations ${graph}; the entities: detent graph entities ${graph}`
   }
-  const setAside = "documentsSetAside" in state ? (state.documentsSetAside ?? 0) : 0
+  const setAside = "documentsSetAside" in state ? state.documentsSetAside : 0
   if (setAside > 0 && "documentsFailed" in state && state.documentsFailed === 0)
     return `See why documents were set aside, and how to try again: detent batch show ${batchId} --documents set-aside${here}`
   if (_tag === "PartiallyCompleted")

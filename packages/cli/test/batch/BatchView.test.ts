@@ -19,18 +19,31 @@ const common = {
   retryCount: 0,
   attempt: 0,
   createdAt: 1_700_000_000_000,
+  updatedAt: 1_700_000_000_000,
 }
 
-const extracted = { documentsCompleted: 3, documentsFailed: 1, entityCount: 20, relationCount: 46 }
+const extracted = {
+  documentsCompleted: 3,
+  documentsFailed: 1,
+  documentsSetAside: 0,
+  documentsUnchanged: 0,
+  entityCount: 20,
+  relationCount: 46,
+  reviewCount: 0,
+}
 
 const stats = {
   documentsProcessed: 4,
   documentsFailed: 0,
+  documentsSetAside: 0,
+  documentsUnchanged: 0,
+  documentsWithdrawn: 0,
   entitiesExtracted: 20,
   relationsExtracted: 46,
   clustersResolved: 12,
   violations: 0,
   quarantined: 0,
+  forReview: 0,
   triplesIngested: 46,
   triplesTotal: 286,
   totalDurationMs: 90_000,
@@ -44,6 +57,7 @@ const completed = (more: object = {}, ofStats: object = {}) =>
     documentsCompleted: 4,
     documentsFailed: 0,
     canonicalVersion: hash,
+    previousVersion: null,
     canonicalGraphUri: "file:///data/canonical/coast/entities.ttl",
     stats: { ...stats, ...ofStats },
     completedAt: 1_700_000_090_000,

@@ -154,7 +154,7 @@ const Number = ({ name, value, bad = false }: { readonly name: string; readonly 
 const Rate = ({ status }: { readonly status: BatchStatus }) => {
   const now = useNow()
   const { ratePerSecond, estimatedCompletionAt } = status
-  if (status.isTerminal) return <Number name="took" value={durationText((status.updatedAt ?? status.createdAt) - status.createdAt)} />
+  if (status.isTerminal) return <Number name="took" value={durationText(status.updatedAt - status.createdAt)} />
   if (ratePerSecond !== undefined)
     return (
       <Number
@@ -301,7 +301,7 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
     const known = new Set(read.map(keyOf))
     return [...read.map((one) => renewed.get(one.documentId) ?? one), ...[...renewed.values()].filter((one) => !known.has(one.documentId))]
   }, [pages.data, head.data])
-  const failures = useRead(status.documents.failed > 0 || (status.documents.setAside ?? 0) > 0 ? reads.batchFailures(batchId) : undefined)
+  const failures = useRead(status.documents.failed > 0 || status.documents.setAside > 0 ? reads.batchFailures(batchId) : undefined)
   const waiting = Math.max(0, status.documents.total - documents.length)
   const currency = status.usage?.currency ?? ""
   const isPaid = status.usage !== undefined

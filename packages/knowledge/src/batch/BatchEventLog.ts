@@ -73,7 +73,7 @@ const handlers = EventLog.group(BatchEvents, (group) =>
         document(
           batchId,
           documentId,
-          { status: "completed", error: null, round: 0, at, entities: entityCount, facts: relationCount, forReview: reviewCount ?? null },
+          { status: "completed", error: null, round: 0, at, entities: entityCount, facts: relationCount, forReview: reviewCount },
           sql`true`,
         ),
       )

@@ -21,6 +21,7 @@ import {
   Ingested,
   type LanguageCount,
   Moved,
+  noCounts,
   Resolved,
   S,
   Stage,
@@ -42,7 +43,7 @@ export const BatchEvent = Schema.TaggedUnion({
     entityCount: Count,
     relationCount: Count,
     /** Facts too uncertain for the graph, which are on the review list. */
-    reviewCount: Schema.optionalKey(Count),
+    reviewCount: Count,
   },
   /** The graph already has these versions of the documents, so they are completed. One event names many: none of them needs work. */
   DocumentsUnchanged: { ...common, documentIds: Schema.Array(DocumentId) },
@@ -156,7 +157,7 @@ const staged = <A>(
 
 export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, event: E, effects: stages, initial: S.Pending })
   .on(S.Pending, E.StartExtraction, S.Extracting, ({ state, at }) =>
-    S.Extracting.derive(state, { ...nothing, failuresSince: at, round: 0, updatedAt: at }),
+    S.Extracting.derive(state, { ...noCounts, failuresSince: at, round: 0, updatedAt: at }),
   )
 
   // A transition to the same state changes only its data: the running extraction continues.
@@ -166,11 +167,11 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       updatedAt: at,
       documentsCompleted: Math.max(state.documentsCompleted, event.documentsCompleted),
       documentsFailed: event.documentsFailed,
-      documentsSetAside: event.documentsSetAside ?? 0,
-      documentsUnchanged: Math.max(state.documentsUnchanged ?? 0, event.documentsUnchanged ?? 0),
+      documentsSetAside: event.documentsSetAside,
+      documentsUnchanged: Math.max(state.documentsUnchanged, event.documentsUnchanged),
       entityCount: Math.max(state.entityCount, event.entityCount),
       relationCount: Math.max(state.relationCount, event.relationCount),
-      reviewCount: Math.max(state.reviewCount ?? 0, event.reviewCount ?? 0),
+      reviewCount: Math.max(state.reviewCount, event.reviewCount),
       ...(event.usage === undefined ? {} : { usage: event.usage }),
       ...((event.misfits?.count ?? 0) < (state.misfits?.count ?? 0) || event.misfits === undefined ? {} : { misfits: event.misfits }),
       ...((event.skipped?.count ?? 0) < (state.skipped?.count ?? 0) || event.skipped === undefined ? {} : { skipped: event.skipped }),
@@ -184,14 +185,14 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1, updatedAt: at }),
   )
   .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, event, at }) => {
-    const { _tag, attempt, documentsUnchanged = 0, documentsSetAside = 0, reviewCount = 0, ...counts } = event
+    const { _tag, attempt, ...counts } = event
     if (attempt !== state.attempt) return outdated(state, attempt)
-    const counted = { ...counts, documentsUnchanged, documentsSetAside, reviewCount, updatedAt: at }
-    if (event.documentsCompleted > 0) return S.Resolving.derive(state, counted)
+    const counted = { ...counts, updatedAt: at }
+    if (event.documentsCompleted > 0) return S.Resolving.derive(state, { ...counted, resolvedAgain: 0 })
     const message =
-      documentsSetAside === 0
+      event.documentsSetAside === 0
         ? "every document failed; see the documents for why, then retry"
-        : `${event.documentsFailed} documents failed and ${documentsSetAside} were set aside; see the documents for why`
+        : `${event.documentsFailed} documents failed and ${event.documentsSetAside} were set aside; see the documents for why`
     const error = { code: "AllDocumentsFailed", message }
     return S.Failed.derive(state, { ...counted, ...failedIn("extracting"), failedAt: at, error })
   })
@@ -204,8 +205,8 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       entitiesTotal: event.entitiesTotal,
       clustersFormed: event.clustersFormed,
       ...(event.documents === undefined ? {} : { documents: event.documents }),
-      ...(event.against === undefined ? {} : { resolvedAgainst: event.against }),
-      ...(event.reviewCount === undefined ? {} : { reviewCount: event.reviewCount }),
+      resolvedAgainst: event.against,
+      reviewCount: event.reviewCount,
     })
   })
   .on(S.Validating, E.ValidationComplete, S.Ingesting, ({ state, event, at }) => {
@@ -224,7 +225,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   })
   .on(S.Ingesting, E.GraphMoved, S.Resolving, ({ state, event, at }) =>
     event.attempt === state.attempt
-      ? S.Resolving.derive(state, { resolvedAgain: (state.resolvedAgain ?? 0) + 1, updatedAt: at })
+      ? S.Resolving.derive(state, { resolvedAgain: state.resolvedAgain + 1, updatedAt: at })
       : outdated(state, event.attempt),
   )
   .on(S.Ingesting, E.IngestionComplete, [S.Completed, S.PartiallyCompleted], ({ state, event, at }) => {
@@ -232,22 +233,22 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     const outcome = {
       canonicalVersion: event.canonicalVersion,
       canonicalGraphUri: event.canonicalGraphUri,
-      ...(state.resolvedAgainst === undefined ? {} : { previousVersion: state.resolvedAgainst }),
+      previousVersion: state.resolvedAgainst,
       stats: { ...statsOf(state, at), ...(event.graphTriples === undefined ? {} : { triplesTotal: event.graphTriples }) },
       completedAt: at,
       updatedAt: at,
     }
-    return state.documentsFailed + (state.documentsSetAside ?? 0) > 0
+    return state.documentsFailed + state.documentsSetAside > 0
       ? S.PartiallyCompleted.derive(state, outcome)
       : S.Completed.derive(state, outcome)
   })
 
   .on(active, E.Cancel, S.Cancelled, ({ state, at }) =>
-    S.Cancelled.derive({ ...nothing, ...state }, { cancelledInStage: stageOf(state), cancelledAt: at, updatedAt: at }),
+    S.Cancelled.derive({ ...noCounts, ...state }, { cancelledInStage: stageOf(state), cancelledAt: at, updatedAt: at }),
   )
   .on(active, E.Fail, S.Failed, ({ state, event, at }) =>
     event.stage === stageOf(state) && event.attempt === state.attempt
-      ? S.Failed.derive({ ...nothing, ...state }, { ...failedIn(event.stage), failedAt: at, updatedAt: at, error: event.error })
+      ? S.Failed.derive({ ...noCounts, ...state }, { ...failedIn(event.stage), failedAt: at, updatedAt: at, error: event.error })
       : refuse(`stage ${event.stage} of attempt ${event.attempt} has ended; the batch is ${stageOf(state)} in attempt ${state.attempt}`),
   )
   // The facts of a partially completed batch stay until the new attempt replaces them.
@@ -398,8 +399,6 @@ const failedIn = (failedInStage: Stage) => {
   return { failedInStage, ...(before === undefined ? {} : { lastSuccessfulStage: before }) }
 }
 
-const nothing = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
-
 type Active = Extract<BatchState, { readonly _tag: "Pending" | "Extracting" | "Resolving" | "Validating" | "Ingesting" }>
 
 const stageNames = {
@@ -415,15 +414,15 @@ export const stageOf = ({ _tag }: Pick<Active, "_tag">): Stage => stageNames[_ta
 const statsOf = (state: typeof S.Ingesting.Type, at: number): BatchStats => ({
   documentsProcessed: state.documentsCompleted,
   documentsFailed: state.documentsFailed,
-  documentsSetAside: state.documentsSetAside ?? 0,
-  documentsUnchanged: state.documentsUnchanged ?? 0,
+  documentsSetAside: state.documentsSetAside,
+  documentsUnchanged: state.documentsUnchanged,
   documentsWithdrawn: state.documents?.withdrawn ?? 0,
   entitiesExtracted: state.entityCount,
   relationsExtracted: state.relationCount,
   clustersResolved: state.clustersFormed,
   violations: state.violations,
   quarantined: state.quarantined,
-  forReview: state.reviewCount ?? 0,
+  forReview: state.reviewCount,
   triplesIngested: state.validatedGraph.triples,
   totalDurationMs: Math.max(0, at - state.createdAt),
 })

@@ -1,7 +1,4 @@
-/**
- * The configuration of a batch, and its state with the data of each stage. Fields that a later version of Detent added are optional, so
- * that batches stored by earlier versions can be decoded.
- */
+/** The configuration of a batch, and its state with the data of each stage. */
 
 import { ContentHash } from "@detent/blobs/ContentHash"
 import { StorageUri } from "@detent/blobs/Storage"
@@ -81,7 +78,7 @@ const request = {
   attempt: Count,
   createdAt: Schema.Int,
   /** The time of the last event. */
-  updatedAt: Schema.optionalKey(Schema.Int),
+  updatedAt: Schema.Int,
 }
 
 /** Model usage so far. Absent for a batch that calls no model. */
@@ -111,13 +108,13 @@ export const extracted = {
   documentsCompleted: Count,
   documentsFailed: Count,
   /** Documents that exceeded a limit twice. They do not count as failed, and are not tried again in this batch. */
-  documentsSetAside: Schema.optionalKey(Count),
+  documentsSetAside: Count,
   /** Completed documents that the graph already had in the same version. */
-  documentsUnchanged: Schema.optionalKey(Count),
+  documentsUnchanged: Count,
   entityCount: Count,
   relationCount: Count,
   /** Facts too uncertain for the graph, which are on the review list. */
-  reviewCount: Schema.optionalKey(Count),
+  reviewCount: Count,
   misfits: Schema.optionalKey(Misfits),
   /** Chunks without an answer of the model. */
   skipped: Schema.optionalKey(SkippedChunks),
@@ -126,8 +123,19 @@ export const extracted = {
   languages: Schema.optionalKey(Schema.Array(LanguageCount)),
 }
 
+/** The counts of a batch that has extracted nothing. */
+export const noCounts = {
+  documentsCompleted: 0,
+  documentsFailed: 0,
+  documentsSetAside: 0,
+  documentsUnchanged: 0,
+  entityCount: 0,
+  relationCount: 0,
+  reviewCount: 0,
+}
+
 /** How often the batch was resolved again because another batch published first. */
-const resolvedAgain = Schema.optionalKey(Count)
+const resolvedAgain = Count
 
 /** A file of sorted triples that a stage wrote. */
 export const StageGraph = Schema.Struct({ uri: StorageUri, hash: ContentHash, triples: Count })
@@ -143,9 +151,9 @@ export const Resolved = Schema.Struct({
   clustersFormed: Count,
   documents: Schema.optionalKey(DocumentList),
   /** The version of the graph that the batch was resolved against; null when there was none. */
-  against: Schema.optionalKey(Schema.NullOr(ContentHash)),
+  against: Schema.NullOr(ContentHash),
   /** Facts of the whole review list, each counted once. */
-  reviewCount: Schema.optionalKey(Count),
+  reviewCount: Count,
 })
 
 /** The result of validation. */
@@ -164,7 +172,7 @@ export const Validated = Schema.Struct({
 export const Ingested = Schema.Struct({
   canonicalVersion: ContentHash,
   canonicalGraphUri: StorageUri,
-  /** Triples of the whole graph. */
+  /** Triples of the whole graph. Absent when the batch changed nothing. */
   graphTriples: Schema.optionalKey(Count),
 })
 
@@ -172,7 +180,7 @@ export const Ingested = Schema.Struct({
 export const Moved = Schema.Struct({ movedTo: ContentHash })
 
 /** The version of the graph that the batch was resolved against; null when there was none. */
-const resolvedAgainst = Schema.optionalKey(Schema.NullOr(ContentHash))
+const resolvedAgainst = Schema.NullOr(ContentHash)
 
 const resolved = {
   resolvedGraph: StageGraph,
@@ -189,25 +197,25 @@ const validated = {
   held: Schema.optionalKey(StageGraph),
   reportUri: StorageUri,
   /** Triples that the batch adds to the graph. */
-  triplesTotal: Schema.optionalKey(Count),
+  triplesTotal: Count,
   /** How many of them are in the graph: none until the pointer of the graph moves, then all. */
-  triplesIngested: Schema.optionalKey(Count),
+  triplesIngested: Count,
 }
 
 export const BatchStats = Schema.Struct({
   documentsProcessed: Count,
   documentsFailed: Count,
-  documentsSetAside: Schema.optionalKey(Count),
-  documentsUnchanged: Schema.optionalKey(Count),
-  documentsWithdrawn: Schema.optionalKey(Count),
+  documentsSetAside: Count,
+  documentsUnchanged: Count,
+  documentsWithdrawn: Count,
   entitiesExtracted: Count,
   relationsExtracted: Count,
   clustersResolved: Count,
   violations: Count,
   quarantined: Count,
-  forReview: Schema.optionalKey(Count),
+  forReview: Count,
   triplesIngested: Count,
-  /** Triples of the whole graph when the batch was published. */
+  /** Triples of the whole graph when the batch was published. Absent when the batch changed nothing. */
   triplesTotal: Schema.optionalKey(Count),
   totalDurationMs: Count,
 })
@@ -218,7 +226,7 @@ const ended = {
   ...extracted,
   canonicalVersion: ContentHash,
   /** The version of the graph before this batch; null when there was none. */
-  previousVersion: Schema.optionalKey(Schema.NullOr(ContentHash)),
+  previousVersion: Schema.NullOr(ContentHash),
   canonicalGraphUri: StorageUri,
   stats: BatchStats,
   completedAt: Schema.Int,
@@ -252,7 +260,7 @@ export const S = State({
     currentDocumentId: Schema.optionalKey(DocumentId),
   },
   Resolving: { ...request, ...extracted, resolvedAgain },
-  Validating: { ...request, ...extracted, ...resolved, validationStartedAt: Schema.optionalKey(Schema.Int) },
+  Validating: { ...request, ...extracted, ...resolved, validationStartedAt: Schema.Int },
   Ingesting: { ...request, ...extracted, ...resolved, ...validated },
   Completed: ended,
   /** Some documents failed or were set aside, and the failure policy allowed it. */
@@ -265,7 +273,8 @@ export const S = State({
     failedAt: Schema.Int,
     /** The stage before the one it failed in. */
     lastSuccessfulStage: Schema.optionalKey(Stage),
-    resolvedAgainst,
+    /** Absent when the batch failed before it was resolved. */
+    resolvedAgainst: Schema.optionalKey(resolvedAgainst),
   },
   Cancelled: { ...request, ...extracted, cancelledInStage: Stage, cancelledAt: Schema.Int },
 })
@@ -286,7 +295,7 @@ export const progressPercent = (state: BatchState): number => {
     case "Pending":
       return 0
     case "Extracting": {
-      const done = state.documentsCompleted + state.documentsFailed + (state.documentsSetAside ?? 0)
+      const done = state.documentsCompleted + state.documentsFailed + state.documentsSetAside
       return state.documentsTotal === 0 ? 0 : Math.min(70, Math.round((done / state.documentsTotal) * 70))
     }
     case "Resolving":
@@ -300,7 +309,7 @@ export const progressPercent = (state: BatchState): number => {
       return 100
     case "Failed":
     case "Cancelled": {
-      const done = state.documentsCompleted + state.documentsFailed + (state.documentsSetAside ?? 0)
+      const done = state.documentsCompleted + state.documentsFailed + state.documentsSetAside
       return state.documentsTotal === 0 ? 0 : Math.min(70, Math.round((done / state.documentsTotal) * 70))
     }
   }

@@ -169,7 +169,7 @@ export const dispatchStage = (state: Dispatched) =>
       return yield* Effect.never
     }
     const patience = Duration.toMillis(queue.patience)
-    const beganAt = state._tag === "Extracting" ? state.failuresSince : (state.updatedAt ?? state.createdAt)
+    const beganAt = state._tag === "Extracting" ? state.failuresSince : state.updatedAt
     for (;;) {
       // Counted from the start of the stage: after a restart the keys are the same, so that no task is enqueued twice.
       const turn = Math.max(0, Math.floor(((yield* Clock.currentTimeMillis) - beganAt) / patience))
@@ -196,7 +196,7 @@ const enqueueStage = (state: Dispatched, turn: number) =>
   Effect.gen(function* () {
     const queue = yield* TaskQueue
     const { batchId, attempt } = state
-    const again = "resolvedAgain" in state ? (state.resolvedAgain ?? 0) : 0
+    const again = "resolvedAgain" in state ? state.resolvedAgain : 0
     const keyOf = (...parts: ReadonlyArray<string | number>) => [batchId, attempt, ...parts, `turn-${turn}`].join(":")
     switch (state._tag) {
       case "Extracting": {

@@ -194,6 +194,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           if (wanted.dispatch === undefined || wanted.dispatch === "process") yield* extractors.check(selection)
           const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
           yield* storage.set(manifestUri, yield* Effect.orDie(encodeManifest(manifest)))
+          const createdAt = yield* Clock.currentTimeMillis
           const pending = S.Pending({
             batchId,
             manifestUri,
@@ -203,7 +204,8 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
             documentsTotal: manifest.documents.length,
             retryCount: 0,
             attempt: 0,
-            createdAt: yield* Clock.currentTimeMillis,
+            createdAt,
+            updatedAt: createdAt,
           })
           yield* Effect.provide(engine.ensure(machine, batchId, pending), services)
           return batchId
@@ -244,7 +246,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           if (!("canonicalVersion" in state)) return nothing
           const after = yield* canonical.version(namespace, state.canonicalVersion)
           if (!after.contributions.some(({ batchId }) => batchId === id)) return nothing
-          const previous = state.previousVersion === undefined ? Option.getOrNull(after.previous) : state.previousVersion
+          const { previousVersion: previous } = state
           const before = previous === null ? Stream.empty : canonical.lines(yield* canonical.version(namespace, previous))
           const changed = yield* diffGraphs(before, canonical.lines(after), options)
           return { ...changed, namespace, version: after.version, ...(previous === null ? {} : { previous }) }

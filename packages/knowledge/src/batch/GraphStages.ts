@@ -46,6 +46,11 @@ import { type DocumentAgain, documentIds, documentsAgain, documentsBrought, grap
 import { loadManifest } from "./Manifest.ts"
 import { startedOntology } from "./ManifestMaking.ts"
 
+/** The state that a stage works on. An activity of a batch that is not in the database does not know what earlier stages recorded there. */
+type StageInput<A> = Omit<A, Recorded> & Partial<Pick<A, Recorded & keyof A>>
+
+type Recorded = "resolvedAgainst" | "validationStartedAt" | "triplesTotal" | "triplesIngested"
+
 type StageReadError = ArtifactError | SortFailed | GraphError
 
 type StageServices = RunStore | ArtifactStore | Storage
@@ -187,7 +192,7 @@ const decisionsOn = (namespace: Namespace, { documents }: BatchDocuments, ontolo
   })
 
 /** Validates against `otherShapes`, else the shapes of the manifest, else those derived from the ontology. */
-export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.Type, otherShapes?: StorageUri) =>
+export const validateGraph = (folder: StorageFolder, state: StageInput<typeof S.Validating.Type>, otherShapes?: StorageUri) =>
   Effect.gen(function* () {
     const storage = yield* Storage
     const { manifest, ontology } = yield* equipped(state)
@@ -231,7 +236,11 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
  * Leaves out documents that the batch validated again with the same result: they stay with the batch that extracted them, so that its
  * withdrawal removes them. The report has their statements.
  */
-const onlyChanged = (folder: StorageFolder, state: typeof S.Validating.Type, validated: Pick<typeof Validated.Type, "graph" | "held">) =>
+const onlyChanged = (
+  folder: StorageFolder,
+  state: StageInput<typeof S.Validating.Type>,
+  validated: Pick<typeof Validated.Type, "graph" | "held">,
+) =>
   Effect.gen(function* () {
     if (state.documents === undefined) return validated
     const storage = yield* Storage
@@ -260,11 +269,11 @@ const onlyChanged = (folder: StorageFolder, state: typeof S.Validating.Type, val
   })
 
 /** The change that the batch makes to the graph: its lines replace those of its documents and of its earlier contribution. */
-const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<string, E>) =>
+const changeBy = <E>(state: StageInput<typeof S.Validating.Type>, added: Stream.Stream<string, E>) =>
   Effect.map(changesNothing(state, state.resolvedGraph) ? Effect.succeed({}) : graphBeside(state), (beside) => ({ added, ...beside }))
 
 /** Whether all documents of the batch are unchanged and none is gone, so that the graph need not be read. */
-const changesNothing = ({ documents }: Pick<typeof S.Validating.Type, "documents">, { triples }: StageGraph): boolean =>
+const changesNothing = ({ documents }: Pick<StageInput<typeof S.Validating.Type>, "documents">, { triples }: StageGraph): boolean =>
   triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
 
 const contributionOf = ({ contributions }: GraphVersion, batchId: BatchId) => Arr.findFirst(contributions, (one) => one.batchId === batchId)
@@ -273,7 +282,7 @@ const contributionOf = ({ contributions }: GraphVersion, batchId: BatchId) => Ar
  * Adds the contribution of the batch to the canonical graph, after writing it to `final.ttl` as sorted N-Triples, which every Turtle
  * parser reads. A failure may leave it in the graph: a repeated call changes nothing, and a batch that fails removes it.
  */
-export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
+export const addToGraph = (folder: StorageFolder, state: StageInput<typeof S.Ingesting.Type>) =>
   Effect.gen(function* () {
     const storage = yield* Storage
     const canonical = yield* CanonicalGraph

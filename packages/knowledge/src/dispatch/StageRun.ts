@@ -15,7 +15,15 @@ import * as Stream from "effect/Stream"
 import { Batches, BatchNotFound } from "../batch/Batches.ts"
 import { E, isPassedBy, stageOf } from "../batch/BatchMachine.ts"
 import { timedStage } from "../batch/BatchMetrics.ts"
-import { activeBatchStates, type BatchState, BatchStopped, defaultBatchConfig, type S, type StageGraph } from "../batch/BatchState.ts"
+import {
+  activeBatchStates,
+  type BatchState,
+  BatchStopped,
+  defaultBatchConfig,
+  noCounts,
+  type S,
+  type StageGraph,
+} from "../batch/BatchState.ts"
 import { loadManifest } from "../batch/Manifest.ts"
 import type { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
@@ -79,7 +87,9 @@ export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Sta
     )
     const batch = Option.getOrUndefined(yield* batchAt(batchId))
     if (batch !== undefined) yield* isDue(batch, stage)
+    const createdAt = manifest.createdAt.epochMilliseconds
     const defaults = {
+      ...noCounts,
       batchId,
       manifestUri,
       ontologyVersion: manifest.ontologyVersion,
@@ -88,11 +98,10 @@ export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Sta
       documentsTotal: manifest.documents.length,
       retryCount: 0,
       attempt: 0,
-      createdAt: manifest.createdAt.epochMilliseconds,
+      createdAt,
+      updatedAt: createdAt,
       documentsCompleted: manifest.documents.length,
-      documentsFailed: 0,
-      entityCount: 0,
-      relationCount: 0,
+      resolvedAgain: 0,
     }
     const { _tag, ...known } = { _tag: "", ...batch }
     const batches = yield* Batches
@@ -121,7 +130,7 @@ const isDue = (batch: BatchState, stage: Stage) => {
 
 /** Runs a stage, and reports its result to the batch. A stage that fails with `BatchStopped` fails the batch. */
 export const reported = <A, Failure, R>(
-  { request: { attempt, resolvedAgain = 0 }, report }: StageRequest,
+  { request: { attempt, resolvedAgain }, report }: StageRequest,
   stage: Exclude<Stage, "Extracting">,
   work: Effect.Effect<A, Failure, R>,
   eventOf: (value: A, attempt: number) => typeof E.Type,

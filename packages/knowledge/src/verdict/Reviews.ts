@@ -528,7 +528,7 @@ const make = (folder: StorageFolder) =>
         Effect.gen(function* () {
           const state = yield* batches.state(batch)
           if (isEnded(state) && (yield* store.isComplete(batch))) return yield* store.counts(batch)
-          return { open: "reviewCount" in state ? (state.reviewCount ?? 0) : 0, accepted: 0, rejected: 0 }
+          return { open: "reviewCount" in state ? state.reviewCount : 0, accepted: 0, rejected: 0 }
         }),
       accept: (batch, selection, by) => decide(batch, selection, "accepted", by),
       reject: (batch, selection, by) => decide(batch, selection, "rejected", by),

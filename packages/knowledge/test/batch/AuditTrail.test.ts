@@ -2,17 +2,15 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { contentHashOf } from "@detent/blobs/ContentHash"
 import { StorageFailed } from "@detent/blobs/Storage"
-import { Engine } from "@detent/durable"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { Batches } from "../../src/batch/Batches.ts"
-import { BatchMachine } from "../../src/batch/BatchMachine.ts"
-import { BatchStateJson, S } from "../../src/batch/BatchState.ts"
+import { BatchStateJson } from "../../src/batch/BatchState.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
-import { BatchId, documentIdOf } from "../../src/storage/Identity.ts"
+import { documentIdOf } from "../../src/storage/Identity.ts"
 import { documentsOf, harbour, lookout, manifest } from "./sea.ts"
 
 const files = documentsOf(3)
@@ -149,43 +147,6 @@ describe("the audit trail of a batch", () => {
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Completed" })
         expect(seen).toMatchObject({ queued: 2, running: 1 })
         expect(yield* counts(id)).toMatchObject({ queued: 0, running: 0, succeeded: 3 })
-      }).pipe(Effect.provide(layer))
-    }),
-  )
-})
-
-describe("a batch of the version before", () => {
-  it.live("opens and continues where it was", () =>
-    Effect.gen(function* () {
-      const { layer, folder } = yield* harbour({ files })
-      yield* Effect.gen(function* () {
-        const batches = yield* Batches
-        const id = yield* batches.start(folder, manifest(names), { config: { validation: "warn" } })
-        const end = yield* batches.awaitEnd(id)
-        // As that version stored it: without the fields that were added since.
-        const other = BatchId.make(id.replace(/.$/, (last) => (last === "0" ? "1" : "0")))
-        const old = S.Cancelled({
-          batchId: other,
-          manifestUri: end.manifestUri,
-          ontologyVersion: end.ontologyVersion,
-          targetNamespace: end.targetNamespace,
-          config: end.config,
-          documentsTotal: end.documentsTotal,
-          retryCount: 0,
-          attempt: 0,
-          createdAt: end.createdAt,
-          documentsCompleted: 1,
-          documentsFailed: 0,
-          entityCount: 2,
-          relationCount: 1,
-          cancelledInStage: "extracting",
-          cancelledAt: end.createdAt,
-        })
-        const engine = yield* Engine
-        yield* engine.ensure(Option.getOrThrow(engine.machine(BatchMachine.name)), other, old)
-        expect(yield* batches.state(other)).toMatchObject({ _tag: "Cancelled", documentsTotal: 3 })
-        yield* batches.resume(other)
-        expect(yield* batches.awaitEnd(other)).toMatchObject({ _tag: "Completed", documentsCompleted: 3, attempt: 1 })
       }).pipe(Effect.provide(layer))
     }),
   )

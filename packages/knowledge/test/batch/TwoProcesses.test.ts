@@ -12,7 +12,7 @@ import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { BatchEvent, BatchMachine, E } from "../../src/batch/BatchMachine.ts"
-import { defaultBatchConfig, S } from "../../src/batch/BatchState.ts"
+import { defaultBatchConfig, noCounts, S } from "../../src/batch/BatchState.ts"
 import { startReport } from "../../src/batch/ExtractionStage.ts"
 import { BatchId, DocumentId, Namespace, OntologyVersion, RunId } from "../../src/storage/Identity.ts"
 
@@ -30,9 +30,9 @@ const pending = {
   retryCount: 0,
   attempt: 0,
   createdAt: 0,
+  updatedAt: 0,
 }
-const nothing = { documentsCompleted: 0, documentsFailed: 0, entityCount: 0, relationCount: 0 }
-const extracting = S.Extracting({ ...pending, ...nothing, failuresSince: 0, round: 0 })
+const extracting = S.Extracting({ ...pending, ...noCounts, failuresSince: 0, round: 0 })
 const found = {
   runId: RunId.make("00000000-0000-8000-a000-000000000000"),
   batches: 1,
@@ -65,7 +65,7 @@ const ignored = { counted: () => Effect.void }
 
 describe("what two processes at one batch tell of a document", () => {
   const started = DocumentStarted.make({ batchId, at: 1, documentId: document, round: 0 })
-  const completed = DocumentCompleted.make({ batchId, at: 2, documentId: document, entityCount: 2, relationCount: 1 })
+  const completed = DocumentCompleted.make({ batchId, at: 2, documentId: document, entityCount: 2, relationCount: 1, reviewCount: 0 })
   const failed = DocumentFailed.make({ batchId, at: 2, documentId: document, round: 0, error: "empty" })
   const emitting = (events: ReadonlyArray<BatchEvent>) =>
     Effect.flatMap(BatchEventLog, (log) => Effect.forEach(events, log.emit, { discard: true }))
@@ -180,7 +180,14 @@ describe("the report of an extraction", () => {
 })
 
 describe("a batch that another process has moved on", () => {
-  const counted = E.ExtractionComplete({ documentsCompleted: 2, documentsFailed: 1, entityCount: 4, relationCount: 2, attempt: 0 })
+  const counted = E.ExtractionComplete({
+    ...noCounts,
+    documentsCompleted: 2,
+    documentsFailed: 1,
+    entityCount: 4,
+    relationCount: 2,
+    attempt: 0,
+  })
   const fault = { code: "Late", message: "the stage was over" }
   const graph = { uri: FileUri.make("file:///data/merged.nt"), hash: ContentHash.make("0123456789abcdef"), triples: 1 }
 
@@ -189,7 +196,7 @@ describe("a batch that another process has moved on", () => {
       E.StartExtraction(),
       counted,
       E.Fail({ stage: "extracting", attempt: 0, error: fault }),
-      E.ResolutionComplete({ graph, entitiesTotal: 4, clustersFormed: 4, attempt: 0 }),
+      E.ResolutionComplete({ graph, entitiesTotal: 4, clustersFormed: 4, against: null, reviewCount: 0, attempt: 0 }),
     ])
     expect(path).toEqual(["Pending", "Extracting", "Resolving", "Validating"])
     expect(refusals.map(({ error }) => error._tag)).toEqual(["TransitionRefused"])
@@ -210,8 +217,8 @@ describe("a batch that another process has moved on", () => {
   it("counts what the one counted that has been through all documents", () => {
     const { state } = simulate(BatchMachine, pending, [
       E.StartExtraction(),
-      E.DocumentsCounted({ documentsCompleted: 2, documentsFailed: 1, entityCount: 4, relationCount: 2 }),
-      E.DocumentsCounted({ documentsCompleted: 1, documentsFailed: 0, entityCount: 2, relationCount: 1 }),
+      E.DocumentsCounted({ ...noCounts, documentsCompleted: 2, documentsFailed: 1, entityCount: 4, relationCount: 2 }),
+      E.DocumentsCounted({ ...noCounts, documentsCompleted: 1, documentsFailed: 0, entityCount: 2, relationCount: 1 }),
       counted,
     ])
     expect(state).toMatchObject({ _tag: "Resolving", documentsCompleted: 2, documentsFailed: 1, entityCount: 4, relationCount: 2 })

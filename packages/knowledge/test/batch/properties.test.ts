@@ -3,7 +3,7 @@ import type { StorageUri } from "@detent/blobs/Storage"
 import { type CheckOptions, check, formatCheck, leadsTo, never, unproved } from "@detent/machine/testing"
 import { describe, expect, it } from "@effect/vitest"
 import { BatchMachine, E, stageOf } from "../../src/batch/BatchMachine.ts"
-import { type BatchState, defaultBatchConfig, S } from "../../src/batch/BatchState.ts"
+import { type BatchState, defaultBatchConfig, noCounts, S } from "../../src/batch/BatchState.ts"
 import type { BatchId, Namespace, OntologyVersion } from "../../src/storage/Identity.ts"
 
 const uri = "file:///batch" as StorageUri
@@ -21,19 +21,20 @@ const start = S.Pending({
   retryCount: 0,
   attempt: 0,
   createdAt: 0,
+  updatedAt: 0,
 })
 
 const counted = (documentsCompleted: number) => ({
+  ...noCounts,
   documentsCompleted,
   documentsFailed: 2 - documentsCompleted,
   entityCount: documentsCompleted,
-  relationCount: 0,
 })
 
 const error = { code: "StageFailed", message: "the disk is full" }
 
 const resolution = (attempt: number) =>
-  E.ResolutionComplete({ graph: graphOf(attempt), entitiesTotal: 2, clustersFormed: 1, against: null, attempt })
+  E.ResolutionComplete({ graph: graphOf(attempt), entitiesTotal: 2, clustersFormed: 1, against: null, reviewCount: 0, attempt })
 const validation = (attempt: number) =>
   E.ValidationComplete({ graph: graphOf(attempt), violations: 0, quarantined: 0, reportUri: uri, attempt })
 const ingestion = (attempt: number) => E.IngestionComplete({ canonicalVersion: hash, canonicalGraphUri: graphOf(attempt).uri, attempt })
@@ -54,7 +55,7 @@ const work = (state: BatchState): ReadonlyArray<typeof E.Type> => {
     case "Validating":
       return [...fail, validation(state.attempt)]
     case "Ingesting":
-      return [...fail, ingestion(state.attempt), ...((state.resolvedAgain ?? 0) < 2 ? [moved(state.attempt)] : [])]
+      return [...fail, ingestion(state.attempt), ...(state.resolvedAgain < 2 ? [moved(state.attempt)] : [])]
     default:
       return []
   }

@@ -11,6 +11,7 @@ import * as Metric from "effect/Metric"
 import * as Stream from "effect/Stream"
 import { Batches } from "../../src/batch/Batches.ts"
 import { E } from "../../src/batch/BatchMachine.ts"
+import { noCounts } from "../../src/batch/BatchState.ts"
 import { giveUpTask, runTask } from "../../src/dispatch/TaskRun.ts"
 import type { Chunk } from "../../src/document/Chunk.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
@@ -222,7 +223,7 @@ describe("a batch by tasks", () => {
         yield* batches.cancel(batchId)
         yield* batches.resume(batchId)
         yield* extracting(1)
-        const counts = { documentsCompleted: 6, documentsFailed: 0, entityCount: 1, relationCount: 1 }
+        const counts = { ...noCounts, documentsCompleted: 6, entityCount: 1, relationCount: 1 }
         const refused = yield* Effect.flip(batches.report(batchId, E.ExtractionComplete({ ...counts, attempt: 0 })))
         assert.include(refused.message, "attempt 0")
         assert.strictEqual((yield* batches.state(batchId))._tag, "Extracting")

@@ -16,7 +16,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { BatchEvent } from "../../src/batch/BatchMachine.ts"
-import { defaultBatchConfig, S } from "../../src/batch/BatchState.ts"
+import { defaultBatchConfig, noCounts, S } from "../../src/batch/BatchState.ts"
 import { dispatchStage } from "../../src/batch/BatchWork.ts"
 import { ManifestJson } from "../../src/batch/Manifest.ts"
 import { stageRequest } from "../../src/dispatch/StageRun.ts"
@@ -37,16 +37,13 @@ const begun = {
   targetNamespace: Namespace.make("sea"),
   config: { ...defaultBatchConfig, dispatch: "tasks" as const },
   documentsTotal: documents.length,
-  documentsCompleted: 0,
-  documentsFailed: 0,
-  entityCount: 0,
-  relationCount: 0,
   retryCount: 0,
   attempt: 0,
   createdAt: 0,
+  updatedAt: 0,
 }
-const extracting = S.Extracting({ ...begun, failuresSince: 0, round: 0 })
-const resolving = S.Resolving({ ...begun, updatedAt: 0 })
+const extracting = S.Extracting({ ...begun, ...noCounts, failuresSince: 0, round: 0 })
+const resolving = S.Resolving({ ...begun, ...noCounts, resolvedAgain: 0 })
 
 /** A queue that notes the keys of its tasks and runs none. */
 const noting = (patience: Duration.Input | undefined, refusals = 0) => {
@@ -141,7 +138,9 @@ describe("a stage by tasks", () => {
       const log = yield* BatchEventLog
       const [first, second, third] = documents
       const { DocumentCompleted, DocumentFailed } = BatchEvent.cases
-      yield* log.emit(DocumentCompleted.make({ batchId, at: 1, documentId: first as DocumentId, entityCount: 0, relationCount: 0 }))
+      yield* log.emit(
+        DocumentCompleted.make({ batchId, at: 1, documentId: first as DocumentId, entityCount: 0, relationCount: 0, reviewCount: 0 }),
+      )
       yield* log.emit(DocumentFailed.make({ batchId, at: 1, documentId: third as DocumentId, round: 0, error: "empty" }))
       yield* pass("1 second")
       assert.deepStrictEqual(keys, [`0:extraction:${second}:turn-1`])
@@ -192,8 +191,7 @@ describe("an activity", () => {
   it.effect("is refused where its batch has not begun after a while, and not run as if there were none", () =>
     Effect.gen(function* () {
       yield* stored
-      const { documentsCompleted: _, documentsFailed: __, entityCount: ___, relationCount: ____, ...pending } = begun
-      const batches = Layer.mock(Batches)({ watch: () => Stream.never, state: () => Effect.succeed(S.Pending(pending)) })
+      const batches = Layer.mock(Batches)({ watch: () => Stream.never, state: () => Effect.succeed(S.Pending(begun)) })
       const folder = StorageFolder.make("mem://data/")
       const storage = yield* Storage
       yield* storage.set(blobIn(folder, pathsOfBatch(batchId).manifest), yield* getText(storage, uri))

@@ -30,12 +30,12 @@ const languageOf = (count: LanguageCount) => ({
 /** The extraction rate, and the estimated end at that rate. Only for a first attempt: a retry starts with documents already done. */
 const paceOf = (state: BatchState) => {
   if (state._tag !== "Extracting" || state.attempt > 0) return {}
-  const { createdAt, updatedAt = createdAt, documentsTotal, documentsCompleted, documentsFailed } = state
-  const done = documentsCompleted + documentsFailed - (state.documentsUnchanged ?? 0)
+  const { createdAt, updatedAt, documentsTotal, documentsCompleted, documentsFailed } = state
+  const done = documentsCompleted + documentsFailed - state.documentsUnchanged
   const seconds = (updatedAt - createdAt) / 1000
   if (done <= 0 || seconds <= 0) return {}
   const ratePerSecond = done / seconds
-  const remaining = Math.max(0, documentsTotal - documentsCompleted - documentsFailed - (state.documentsSetAside ?? 0))
+  const remaining = Math.max(0, documentsTotal - documentsCompleted - documentsFailed - state.documentsSetAside)
   return { ratePerSecond, estimatedCompletionAt: Math.round(updatedAt + (remaining / ratePerSecond) * 1000) }
 }
 
@@ -52,8 +52,8 @@ export const statusOf = (state: BatchState) => ({
     total: state.documentsTotal,
     completed: "documentsCompleted" in state ? state.documentsCompleted : 0,
     failed: "documentsFailed" in state ? state.documentsFailed : 0,
-    setAside: "documentsSetAside" in state ? (state.documentsSetAside ?? 0) : 0,
-    unchanged: "documentsUnchanged" in state ? (state.documentsUnchanged ?? 0) : 0,
+    setAside: "documentsSetAside" in state ? state.documentsSetAside : 0,
+    unchanged: "documentsUnchanged" in state ? state.documentsUnchanged : 0,
     ...optional({ current: "currentDocumentId" in state ? state.currentDocumentId : undefined }),
   },
   extractor: state.config.extractor ?? "built-in",
@@ -61,7 +61,7 @@ export const statusOf = (state: BatchState) => ({
   ...paceOf(state),
   entities: "entityCount" in state ? state.entityCount : 0,
   relations: "relationCount" in state ? state.relationCount : 0,
-  forReview: "reviewCount" in state ? (state.reviewCount ?? 0) : 0,
+  forReview: "reviewCount" in state ? state.reviewCount : 0,
   ...optional({
     misfits: "misfits" in state ? state.misfits : undefined,
     skipped: "skipped" in state ? state.skipped : undefined,
@@ -69,7 +69,7 @@ export const statusOf = (state: BatchState) => ({
   languages: "languages" in state ? (state.languages ?? []).map(languageOf) : [],
   retryCount: state.retryCount,
   createdAt: state.createdAt,
-  updatedAt: state.updatedAt ?? state.createdAt,
+  updatedAt: state.updatedAt,
   ...(state._tag === "Failed"
     ? { failure: { stage: state.failedInStage, ...state.error, ...optional({ lastSuccessfulStage: state.lastSuccessfulStage }) } }
     : {}),
