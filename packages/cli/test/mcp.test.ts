@@ -72,6 +72,7 @@ describe("detent mcp", () => {
       "ask_graph",
       "backfill_schedule",
       "change_schedule",
+      "check_machines",
       "decide_identity",
       "decide_review",
       "define_schedule",
@@ -133,6 +134,8 @@ describe("detent mcp", () => {
 
     const { result: machines } = await client.call("list_machines", {})
     assert.include(JSON.stringify(machines.structuredContent), '"lamp"')
+    const { result: checked } = await client.call("check_machines", { machine: "lamp" })
+    assert.deepInclude(checked.structuredContent.reports[0], { machine: "lamp", differs: 0, held: 0 })
     const { result: instance } = await client.call("read_instance", { instance: "hall" })
     assert.deepInclude(instance.structuredContent.instance, { machine: "lamp", accepts: ["Switch"] })
     assert.notInclude(JSON.stringify(instance), "pin-4711")
@@ -172,7 +175,7 @@ describe("detent mcp", () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 37)
+    assert.strictEqual(result.tools.length, 38)
     assert.strictEqual((await client.close()).code, 0)
   })
 

@@ -1,8 +1,10 @@
 /** What an operator does in the console during an incident. */
+import { workflow } from "@detent/durable/promise"
+import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
-import { useServed } from "../../server/test/support/served.ts"
+import { served, useServed } from "../../server/test/support/served.ts"
 import { unless } from "../../store/test/support/skipping.ts"
 
 describe("operating with the console", unless(noBrowser), () => {
@@ -64,6 +66,18 @@ describe("operating with the console", unless(noBrowser), () => {
       yield* tab.run((page) => page.getByRole("button", { name: "Check", exact: true }).click())
       yield* tab.until(`/\\d checked/.test(document.body.innerText)`)
       yield* tab.shows("the same")
+      assert.deepStrictEqual(tab.problems, [])
+    }),
+  )
+
+  it.live("checks the executions of a workflow by the code of the server", () =>
+    Effect.gen(function* () {
+      const Nap = workflow({ name: "nap", input: {} }, (_, durable) => durable.sleep("nap", "3 days"))
+      const { url, client } = yield* served({ config: defineConfig({ machines: [], workflows: [Nap] }) })
+      yield* client.executions.start({ params: { workflow: "nap" }, payload: { id: "nap-1", payload: {} } })
+      const tab = yield* openTab(`${url}/workflows?workflow=nap`)
+      yield* tab.run((page) => page.getByRole("button", { name: "Check", exact: true }).click())
+      yield* tab.until(`/1 checked/.test(document.body.innerText) && /1\\s+the same/.test(document.body.innerText)`)
       assert.deepStrictEqual(tab.problems, [])
     }),
   )

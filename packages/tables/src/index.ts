@@ -2,6 +2,7 @@
 export { FileBytes } from "./bytes/FileBytes.ts"
 export { type Inspection, inspectTable } from "./inspect/inspectTable.ts"
 export { deepestNesting, type Layout } from "./json/JsonSplitter.ts"
+export { isoDateProblem } from "./mapping/coerce.ts"
 export { isLocale } from "./mapping/Locale.ts"
 export {
   checkMapping,

@@ -241,6 +241,23 @@ describe("a mapping is proposed", () => {
     expect(rows.map((row) => makeMapRow(mapping)(row).problems)).toEqual([[], []])
   })
 
+  it("from the parts of a compound, and a date from the only column with dates", () => {
+    const { mapping, unused } = proposeMapping({
+      columns: ["Artikelnummer", "Produktname", "Eingang", "Stand"],
+      rows: [{ Artikelnummer: "1", Produktname: "Saw", Eingang: "31.12.2025", Stand: "voll" }],
+      fields: fields.filter(({ path }) => ["sku", "title", "since"].includes(path)),
+    })
+    expect(mapping.fields).toEqual([
+      { field: "sku", column: "Artikelnummer" },
+      { field: "title", column: "Produktname" },
+      { field: "since", column: "Eingang", as: "date" },
+    ])
+    expect(unused).toEqual(["Stand"])
+    const dates = ["From", "To"].map((path) => ({ path, type: "date" as const, isRequired: false }))
+    const rows = [{ Eingang: "31.12.2025" }]
+    expect(proposeMapping({ columns: ["Eingang"], rows, fields: dates }).mapping.fields).toEqual([])
+  })
+
   it("without coercion where the values are read as they are, and says which required fields are missing", () => {
     const proposal = proposeMapping({
       columns: ["sku", "price", "since", "other"],

@@ -115,6 +115,33 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
+  it.effect("a day that does not exist, or that a locale wrote, is refused instead of read as another day", () =>
+    Effect.gen(function* () {
+      const desk = yield* makeDesk(database)
+      const days = ["2026-02-30", "1/2/2026", "31.01.2026", "2026-01-31T18:00:00Z", "2026-02-28"]
+      const csv = `sku,price,isNew,since,address.city\n${days.map((day, at) => `${at},1,true,${day},Ulm\n`).join("")}`
+      yield* desk.run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(desk.file("days.csv", csv))
+          expect((yield* uploads.finished(batchId)).items).toMatchObject({ stored: 2, failed: 3 })
+          const { items } = yield* uploads.items(batchId, { state: "failed" })
+          expect(items.map(({ id, problem }) => [id, problem])).toEqual(
+            ["2026-02-30", "1/2/2026", "31.01.2026"].map((day, at) => [
+              `${at}`,
+              {
+                reason: "invalid_field",
+                message: `since: "${day}" is no date-time such as 2026-01-31T18:00:00; give the locale that wrote it`,
+              },
+            ]),
+          )
+          expect(yield* uploads.of(Products).item("3")).toMatchObject({ value: { item: { since: new Date("2026-01-31T18:00:00Z") } } })
+        }),
+        { uploads: [Products] },
+      )
+    }),
+  )
+
   it.effect("a column such as address.city is the field of a field also where no row needs it", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)

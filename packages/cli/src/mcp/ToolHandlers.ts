@@ -3,6 +3,7 @@ import * as commands from "@detent/workspace/operations/commands"
 import * as executions from "@detent/workspace/operations/executions"
 import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"
+import * as oracle from "@detent/workspace/operations/oracle"
 import * as schedules from "@detent/workspace/operations/schedules"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import type * as Tool from "effect/ai/Tool"
@@ -26,6 +27,12 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
       const { answering, operating } = sessionOf(session, workspace)
       return {
         list_machines: () => answering(Effect.map(machines.list, (listed) => ({ machines: listed.map(json) }))),
+        check_machines: ({ ended = false, ...request }) =>
+          answering(
+            Effect.map(oracle.check({ ...request, workers: 1, ...(ended ? { ended: {} } : {}) }), (reports) => ({
+              reports: reports.map(json),
+            })),
+          ),
         list_instances: ({ limit = atOnce, machine, state, ...query }) =>
           answering(
             Effect.gen(function* () {

@@ -32,6 +32,21 @@ export const ListMachines = Tool.make("list_machines", {
   .annotate(Tool.Destructive, false)
   .annotate(Tool.Strict, true)
 
+export const CheckMachines = Tool.make("check_machines", {
+  ...looking,
+  description:
+    "Judges stored instances, and executions of workflows, by the code of this workspace, and writes nothing: same, differs, or held, with reasons and an example of each. Many instances take a while.",
+  parameters: argumentsOf({
+    machine: optional(Schema.String, "only this machine, or this workflow as workflow/NAME"),
+    ended: optional(Schema.Boolean, "judges instances that have ended too. Default: false"),
+    whatIf: optional(Schema.Boolean, "asks how the ended instances would have ended under the code, and returns flows. Default: false"),
+  }),
+  success: Schema.Struct({ reports: Schema.Array(Schema.Json) }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
 export const ListInstances = Tool.make("list_instances", {
   ...looking,
   description:
@@ -376,6 +391,7 @@ export const RemoveSchedule = Tool.make("remove_schedule", {
 
 export const tools = Toolkit.make(
   ListMachines,
+  CheckMachines,
   ListInstances,
   ReadInstance,
   ReadHistory,

@@ -2,7 +2,7 @@
 import { useCallback } from "react"
 import * as reads from "../api/reads.ts"
 import type { ExecutionListing } from "../api/types.ts"
-import { workflowName } from "../browser/addresses.ts"
+import { machineOfWorkflow, workflowName } from "../browser/addresses.ts"
 import { hrefOf, setQuery, useQueryState } from "../browser/Router.tsx"
 import { useRead } from "../live/useRead.ts"
 import { Badge, toneOf } from "../parts/Badge.tsx"
@@ -12,6 +12,7 @@ import { Ago, countText, durationText } from "../parts/Moment.tsx"
 import { Empty, PageHead, ProblemNote, Skeleton } from "../parts/Panel.tsx"
 import { useRows } from "../parts/useRows.ts"
 import { type Column, VirtualTable } from "../parts/VirtualTable.tsx"
+import { CheckPanel } from "./CheckPanel.tsx"
 
 const phases = ["running", "suspended", "completed", "failed", "interrupted", "held"]
 
@@ -82,6 +83,11 @@ export const Workflows = () => {
           </Empty>
         ) : null}
       </section>
+      {workflow === undefined ? null : (
+        <div className="mt-4">
+          <CheckPanel key={workflow} machine={machineOfWorkflow(workflow)} />
+        </div>
+      )}
     </>
   )
 }

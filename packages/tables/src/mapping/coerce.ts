@@ -1,5 +1,5 @@
 /** Values of the texts of cells: numbers, amounts of money, truth values, days and times. Each takes linear time. */
-import { type DatePart, isApostrophe, isSpace, type LocaleMarks, monthKey } from "./Locale.ts"
+import { type DatePart, isApostrophe, isSpace, type LocaleMarks, marksOf, monthKey } from "./Locale.ts"
 
 /** A value, or why the text has none. */
 export type Coerced = { readonly value: unknown } | { readonly problem: string }
@@ -275,6 +275,12 @@ export const dateTimeOf = (text: string, marks: LocaleMarks): Coerced => {
   return moment === undefined
     ? refused(text, "date-time", marks, "2026-01-31T18:00:00")
     : { value: `${moment.day}T${moment.time ?? "00:00:00"}` }
+}
+
+/** Why a text is no day and no time as ISO 8601 writes them, such as `2026-01-31`; undefined where it is one. */
+export const isoDateProblem = (text: string): string | undefined => {
+  const read = dateTimeOf(text, marksOf(undefined))
+  return "problem" in read ? read.problem : undefined
 }
 
 // Lists and JSON

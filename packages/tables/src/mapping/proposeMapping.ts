@@ -128,6 +128,20 @@ const meanings = [
 
 const meaningOf = new Map(meanings.flatMap((words) => words.split(" ").map((word) => [word, words.split(" ")[0] as string] as const)))
 
+/** The shortest word of a compound such as `Artikelnummer`. */
+const shortestWord = 3
+
+/** The meanings of a word: of both parts where it is made of two known ones. */
+const meaningsOf = (token: string): ReadonlyArray<string> => {
+  const known = meaningOf.get(token)
+  if (known !== undefined) return [known]
+  for (let at = shortestWord; at <= token.length - shortestWord; at++) {
+    const [first, second] = [meaningOf.get(token.slice(0, at)), meaningOf.get(token.slice(at))]
+    if (first !== undefined && second !== undefined) return [first, second]
+  }
+  return [token]
+}
+
 const tokensIn = (name: string): ReadonlyArray<string> =>
   name
     .replace(/([a-z\d])([A-Z])/g, "$1 $2")
@@ -147,7 +161,7 @@ const likeness = (field: string, column: string): number => {
   // The last part of a path is its name; the parts before it say whose name.
   const [own, other] = [tokensIn(field.slice(field.lastIndexOf(".") + 1)), right]
   if (own.join("") === other.join("")) return 0.95
-  const meaning = (tokens: ReadonlyArray<string>) => new Set(tokens.map((token) => meaningOf.get(token) ?? token))
+  const meaning = (tokens: ReadonlyArray<string>) => new Set(tokens.flatMap(meaningsOf))
   const [first, second] = [meaning(own), meaning(other)]
   const shared = [...first].filter((token) => second.has(token)).length
   const dice = (2 * shared) / (first.size + second.size)
@@ -182,6 +196,13 @@ const assign = (fields: ReadonlyArray<TargetField>, columns: ReadonlyArray<Colum
     found.set(field.path, only)
     used.add(only.name)
   }
+  // So is the only date, required or not: its values are no others.
+  const [date, ...otherDates] = fields.filter(({ path, type }) => type === "date" && !found.has(path))
+  const dated = date === undefined ? [] : columns.filter((column) => !used.has(column.name) && hasDates(column, marks))
+  if (date !== undefined && otherDates.length === 0 && dated.length === 1 && dated[0] !== undefined) {
+    found.set(date.path, dated[0])
+    used.add(dated[0].name)
+  }
   // The currency of an amount is in its column.
   for (const field of fields) {
     if (found.has(field.path) || meaningOf.get(tokensIn(field.path).at(-1) ?? "") !== "currency") continue
@@ -201,13 +222,15 @@ const fits = ({ type, choices }: TargetField, column: Column, marks: LocaleMarks
     case "boolean":
       return mostly(column, isTruthWord)
     case "date":
-      return mostly(column, (text) => "value" in dateTimeOf(text, marks))
+      return hasDates(column, marks)
     case "text":
     case "list":
     case "any":
       return true
   }
 }
+
+const hasDates = (column: Column, marks: LocaleMarks): boolean => mostly(column, (text) => "value" in dateTimeOf(text, marks))
 
 const mostly = ({ texts }: Column, is: (text: string) => boolean): boolean =>
   texts.length > 0 && 2 * texts.filter(is).length >= texts.length

@@ -13,7 +13,7 @@
  */
 import type { TypeOf } from "@detent/machine"
 import { asSchema, checkSchema, issuesOf, issueText, type SchemaFailure, schemaProblem } from "@detent/machine/internal"
-import { checkMapping, type Mapping, nestedValues } from "@detent/tables"
+import { checkMapping, isoDateProblem, type Mapping, nestedValues } from "@detent/tables"
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -282,9 +282,18 @@ const cellReader = (
   const typed = new Set(
     (targets ?? []).flatMap(({ path, type }) => (type === "number" || type === "boolean" || type === "list" ? [path] : [])),
   )
+  const dates = new Set((targets ?? []).flatMap(({ path, type }) => (type === "date" ? [path] : [])))
   return (value) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return read(value)
     const entries = filledCells(value)
+    if (dates.size > 0) {
+      // JavaScript reads 2026-02-30 as a day of March, and 1/2/2026 as one of January.
+      const misread = entries.find(([name, cell]) => typeof cell === "string" && dates.has(name) && isoDateProblem(cell) !== undefined)
+      if (misread !== undefined) {
+        const given = entries.find(([name]) => name === idField)?.[1]
+        return bad("invalid_field", `${misread[0]}: ${isoDateProblem(String(misread[1]))}`, shownId(given))
+      }
+    }
     const isNested = entries.some(([name]) => name.includes("."))
     const cells = isNested ? nestedValues(entries) : Object.fromEntries(entries)
     if (!entries.some(([name, cell]) => typeof cell === "string" && typed.has(name))) {
