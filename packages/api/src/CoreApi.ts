@@ -4,6 +4,7 @@ import * as OpenApi from "effect/http-api/OpenApi"
 import { withRefusals } from "./contract/Refusals.ts"
 import { Refusing } from "./contract/Refusing.ts"
 import { withSecurity } from "./contract/Security.ts"
+import { AccessApi } from "./groups/AccessApi.ts"
 import { ClusterApi } from "./groups/ClusterApi.ts"
 import { CommandApi } from "./groups/CommandApi.ts"
 import { ExecutionApi } from "./groups/ExecutionApi.ts"
@@ -15,7 +16,7 @@ import { SessionApi } from "./groups/SessionApi.ts"
 import { SystemApi } from "./groups/SystemApi.ts"
 
 export class CoreApi extends HttpApi.make("detent")
-  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, ScheduleApi, ClusterApi, LiveApi, SessionApi, SystemApi)
+  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, ScheduleApi, ClusterApi, LiveApi, SessionApi, AccessApi, SystemApi)
   .middleware(Refusing)
   .annotate(OpenApi.Title, "Detent")
   .annotate(OpenApi.Version, "1")

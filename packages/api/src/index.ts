@@ -3,6 +3,7 @@
 export { Api, openApi } from "./Api.ts"
 export { pageLimit } from "./contract/Paging.ts"
 export * as Problem from "./contract/Problem.ts"
+export * as AccessApi from "./groups/AccessApi.ts"
 export * as BatchApi from "./groups/BatchApi.ts"
 export * as ClusterApi from "./groups/ClusterApi.ts"
 export * as CommandApi from "./groups/CommandApi.ts"

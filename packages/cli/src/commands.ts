@@ -131,6 +131,22 @@ const groups: ReadonlyArray<CommandGroup> = [
     },
   },
   {
+    noun: { name: "token", summary: "named tokens of the server: list, create, rotate, revoke" },
+    commands: {
+      list: () => import("./commands/token/list.ts"),
+      create: () => import("./commands/token/create.ts"),
+      rotate: () => import("./commands/token/rotate.ts"),
+      revoke: () => import("./commands/token/revoke.ts"),
+    },
+  },
+  {
+    noun: { name: "audit", summary: "what operators did: list, export" },
+    commands: {
+      list: () => import("./commands/audit/list.ts"),
+      export: () => import("./commands/audit/export.ts"),
+    },
+  },
+  {
     noun: { name: "timer", summary: "dead timers: list, revive" },
     commands: {
       list: () => import("./commands/timer/list.ts"),

@@ -89,6 +89,7 @@ describe("detent mcp", () => {
       "list_schedules",
       "preview_event",
       "query_graph",
+      "read_audit_log",
       "read_execution",
       "read_history",
       "read_instance",

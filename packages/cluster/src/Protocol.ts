@@ -14,7 +14,13 @@ const Request = Schema.Union([
     silent: Schema.optionalKey(Schema.Boolean),
     first: Schema.optionalKey(Schema.Boolean),
   }),
-  Schema.Struct({ _tag: Schema.tag("Start"), state: Schema.String, version: Schema.Number, at: Schema.Number }),
+  Schema.Struct({
+    _tag: Schema.tag("Start"),
+    state: Schema.String,
+    version: Schema.Number,
+    at: Schema.Number,
+    by: Schema.optionalKey(Schema.String),
+  }),
   Schema.Struct({ _tag: Schema.tag("Wake") }),
 ])
 

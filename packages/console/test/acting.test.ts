@@ -142,7 +142,7 @@ describe("acting in the console", unless(noBrowser), () => {
       yield* tab.shows("Original event")
       const { entries } = yield* client.instances.history({ params, query: {} })
       assert.deepInclude(entries[0]?.replaced?.[0], {
-        by: "the console",
+        by: "user console",
         reason: "the note came later",
         event: { _tag: "Add", by: 7 },
       })

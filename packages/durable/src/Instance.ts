@@ -13,12 +13,15 @@ import type { InstanceStatus } from "@detent/store"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { InstanceNotFound, PreviewRefused, SequenceNotReached } from "./errors.ts"
+import type { Actor } from "./machine/Actor.ts"
 import type { ReplacedEvent } from "./machine/Codec.ts"
 
 /** Options of one send. */
 export interface SendOptions {
   /** The idempotency key of this event: a repeated event returns the first result, also after a restart. */
   readonly id?: string
+  /** Who sends it: the journal keeps it with the event. Default: `CurrentActor`; without one, the program itself. */
+  readonly by?: Actor
 }
 
 /** A delayed event that waits for its deadline. */
@@ -50,6 +53,8 @@ export interface HistoryEntry<out S, out E> {
   readonly from: S
   readonly state: S
   readonly dedupeId: string | undefined
+  /** Who caused the event. */
+  readonly actor: Actor
   readonly outcome: "Goto" | "Stay" | "Stop"
   /** States that automatic transitions passed through on the way. */
   readonly through: ReadonlyArray<S>

@@ -2,8 +2,9 @@
  * Used by other packages of Detent. Not for users: it changes without notice.
  */
 
+export { actorOfRecord, actorOfText, boundedActor, storedActor } from "./machine/Actor.ts"
 export { delayNameOf } from "./machine/DelayedEvents.ts"
-export { type ForkOrigin, forkOriginOf } from "./machine/Replay.ts"
+export { type ForkOrigin, forkOriginOf, starterOf } from "./machine/Replay.ts"
 export { isOwedTimer } from "./machine/SelfSentEvents.ts"
 export { defaultLease, nodeLeasePrefix } from "./nodes/Placement.ts"
 export { hasEnded, processName } from "./nodes/ProcessName.ts"

@@ -7,6 +7,7 @@
  * await order.send(E.Pay(), { id: "webhook-77" })
  * ```
  */
+export type { Actor } from "./machine/Actor.ts"
 export type { PurgeOptions } from "./operate/Retention.ts"
 export { type AsyncEngine, type EngineServices, type OpenEngineOptions, openEngine } from "./promise/AsyncEngine.ts"
 export type { AsyncInstance } from "./promise/AsyncInstance.ts"

@@ -51,6 +51,7 @@ import { sessionHandlers } from "./session/Http.ts"
 import { Gauges } from "./system/Gauges.ts"
 import { systemHandlers } from "./system/Http.ts"
 import { MetricsHistory } from "./system/MetricsHistory.ts"
+import { accessHandlers } from "./tokens/Http.ts"
 import { webhookPath, webhookRoutes } from "./webhooks/Http.ts"
 
 /** The part of a request that a schema describes, in words. */
@@ -91,6 +92,7 @@ const groups = Layer.mergeAll(
   executionHandlers,
   commandHandlers,
   scheduleHandlers,
+  accessHandlers,
   clusterHandlers,
   liveHandlers,
   sessionHandlers,

@@ -24,6 +24,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { makeRoutes, withProblems } from "./Application.ts"
 import { InstanceTokenReader } from "./access/InstanceTokens.ts"
+import { NamedTokens } from "./access/NamedTokens.ts"
 import { InstanceFeed } from "./instances/InstanceFeed.ts"
 import { LiveFeed } from "./live/LiveFeed.ts"
 import { compressed } from "./serve/Compression.ts"
@@ -84,7 +85,7 @@ export type SocketOptions = Omit<ServeOptions, "host" | "port">
 
 const partsOf = (options: ServeOptions) =>
   Layer.merge(InstanceFeed.layer, LiveFeed.layer).pipe(
-    Layer.provideMerge(accessOf(options)),
+    Layer.provideMerge(Layer.merge(accessOf(options), NamedTokens.layer)),
     Layer.provideMerge(Layer.mergeAll(LiveStreams.layer, Stopping.layer, RequestGrants.layer, NodeHttpServer.layerHttpServices)),
   )
 
@@ -109,6 +110,7 @@ const start = (options: ServeOptions, socketPath?: string) =>
     const { requestTable } = addresses
     const access = new RequestGuard({
       tokens: yield* Tokens,
+      namedTokens: yield* NamedTokens,
       instanceTokens: new InstanceTokenReader(token, () => clock.currentTimeMillisUnsafe()),
       sessions: yield* Sessions,
       grants,

@@ -1,17 +1,18 @@
 /**
- * Who acts: it is kept with what the operation changes. A server sets it for each request. Default: the user of the operating system,
- * who runs a command.
+ * Who acts: it is kept with what the operation changes. A server sets it for each request. Default: the user of the operating system, who
+ * runs a command.
  */
 import { userInfo } from "node:os"
-import * as Context from "effect/Context"
+import { type Actor, CurrentActor } from "@detent/durable"
+import * as Effect from "effect/Effect"
 
-const ownUser = (): string => {
+const ownUser = (): Actor => {
   try {
-    return `user ${userInfo().username}`
+    return { kind: "user", name: userInfo().username }
   } catch {
     // A container may run under an id that has no name.
-    return `user ${process.getuid?.() ?? "unknown"}`
+    return { kind: "user", name: `${process.getuid?.() ?? "unknown"}` }
   }
 }
 
-export const CurrentActor: Context.Reference<string> = Context.Reference("@detent/workspace/CurrentActor", { defaultValue: ownUser })
+export const actor: Effect.Effect<Actor> = Effect.map(CurrentActor, (current) => current ?? ownUser())

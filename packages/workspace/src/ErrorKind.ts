@@ -209,6 +209,9 @@ const registry: Readonly<Record<string, Entry>> = {
   Forbidden: forbidden,
   TokenNeeded: usage,
   TokenWeak: usage,
+  TokenNameTaken: conflict,
+  TokenUnknown: { ...notFound, next: { http: "GET /api/v1/tokens lists them", cli: "see `detent token list`" } },
+  TokenRefused: usage,
   // Webhooks
   WebhookRefused: { ...forbidden, status: 401, title: "The signature is not accepted" },
   WebhookBodyInvalid: usage,

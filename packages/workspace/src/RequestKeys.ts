@@ -4,7 +4,7 @@
  * this also holds for concurrent requests, to one process or to several.
  */
 import { createHash } from "node:crypto"
-import { forkLoop, OwnTables } from "@detent/durable"
+import { CurrentActor, forkLoop, OwnTables } from "@detent/durable"
 import { PersistenceFailed } from "@detent/machine"
 import { Turns } from "@detent/store/internal"
 import * as Cause from "effect/Cause"
@@ -16,6 +16,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { actor } from "./CurrentActor.ts"
 import { nameOf, outcomeOf } from "./ErrorKind.ts"
 import { RequestKeyTaken } from "./errors.ts"
 
@@ -266,7 +267,8 @@ export interface KeyedChange {
 /** Makes a change once per key; without a key, always. The server and the command line share the keys. */
 export const changeOnce = <A, E, R>({ operation, params, content, key }: KeyedChange, change: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
-    if (key === undefined) return yield* change
+    const acted = Effect.provideService(change, CurrentActor, yield* actor)
+    if (key === undefined) return yield* acted
     const keys = yield* RequestKeys
-    return yield* keys.once({ operation: `${operation} ${JSON.stringify(params ?? {})}`, key, content: content ?? null }, change)
+    return yield* keys.once({ operation: `${operation} ${JSON.stringify(params ?? {})}`, key, content: content ?? null }, acted)
   })

@@ -38,6 +38,8 @@ import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/sql/SqlClient"
 import type * as Workflow from "effect/workflow/Workflow"
 import * as WorkflowEngine from "effect/workflow/WorkflowEngine"
+import { AccessTokens } from "./AccessTokens.ts"
+import { AuditLog } from "./AuditLog.ts"
 import { type EndedBatch, reportBatchEnds } from "./BatchEnds.ts"
 import { ClusterMember, type ClusterSettings } from "./ClusterMember.ts"
 import { type Config, decodeConfig, type ProvidedServices } from "./Config.ts"
@@ -124,7 +126,15 @@ export class OutsideCluster extends Schema.TaggedError<OutsideCluster>()("Outsid
 }
 
 /** The services of every workspace. */
-export type WorkspaceServices = CurrentWorkspace | Machines | Schedules | RequestKeys | ClusterMember | ProvidedServices
+export type WorkspaceServices =
+  | CurrentWorkspace
+  | Machines
+  | Schedules
+  | RequestKeys
+  | AuditLog
+  | AccessTokens
+  | ClusterMember
+  | ProvidedServices
 
 /** The services of the systems that the options turn on. `Systems` has the services of systems that a configuration turns on. */
 type SystemServices<O> =
@@ -162,7 +172,7 @@ const opened = (options: WorkspaceOptions) =>
       const node = options.role === "work" ? yield* Effect.mapError(takeNodeName(localFolderOf(data)), notWritable(data)) : undefined
       const facts = Layer.succeed(CurrentWorkspace, { data, database: database._tag, address: database, role: options.role, config, node })
       return Layer.effectContext(inhabited({ ...options, data, config, node })).pipe(
-        Layer.provideMerge(Layer.merge(facts, RequestKeys.layer)),
+        Layer.provideMerge(Layer.mergeAll(facts, RequestKeys.layer, AuditLog.layer, AccessTokens.layer)),
         Layer.provideMerge(Layer.provideMerge(refuseHalfCopied, storesIn(database))),
       )
     }),

@@ -337,3 +337,27 @@ export class WebhookBodyInvalid extends Schema.TaggedError<WebhookBodyInvalid>()
     return `the delivery to webhook ${this.webhook} does not fit: ${this.problem}; correct the body, or what the webhook declares`
   }
 }
+
+/** A valid token has the name already. */
+export class TokenNameTaken extends Schema.TaggedError<TokenNameTaken>()("TokenNameTaken", { name: Schema.String }) {
+  override get message() {
+    return `there is a token ${this.name}; rotate it for a new secret, or revoke it first`
+  }
+}
+
+/** No valid token has the name. */
+export class TokenUnknown extends Schema.TaggedError<TokenUnknown>()("TokenUnknown", { name: Schema.String }) {
+  override get message() {
+    return `there is no valid token ${this.name}`
+  }
+}
+
+/** The token cannot be made or replaced as asked. */
+export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
+  problem: Schema.String,
+  nextStep: Schema.String,
+}) {
+  override get message() {
+    return `${this.problem}; ${this.nextStep}`
+  }
+}

@@ -19,6 +19,15 @@ export const ListedStatus = Schema.Literals([...InstanceStatus.literals, "failed
 /** A state or an event as JSON. Sensitive fields are shown as `•••`. */
 export const Tagged = Schema.StructWithRest(Schema.Struct({ _tag: Schema.String }), [Schema.Record(Schema.String, Schema.Json)])
 
+/**
+ * Who caused something. `code`: the program itself, without a name; `command`: the result of the command with this key; `machine`: the
+ * instance, while it handled the event of this number.
+ */
+export const Actor = Schema.Struct({
+  kind: Schema.Literals(["user", "token", "code", "timer", "command", "machine", "node"]),
+  name: Schema.String,
+}).annotate({ identifier: "Actor" })
+
 export const InstanceListing = Schema.Struct({
   machine: Schema.String,
   id: Schema.String,
@@ -86,6 +95,8 @@ export const InstanceView = Schema.Struct({
       by: Schema.optionalKey(Schema.String),
     }),
   ),
+  /** Who started it. Absent where the program itself did, and where the journal no longer has its first state. */
+  startedBy: Schema.optionalKey(Actor),
 }).annotate({ identifier: "Instance" })
 
 /** What sent an event. */
@@ -123,6 +134,8 @@ export const HistoryEntry = Schema.Struct({
   /** The requested effect slots: those of the transition, then those of enter and exit hooks. */
   requests: Schema.Array(Schema.String),
   cause: Cause,
+  /** Who caused the event. */
+  actor: Actor,
   /** The dedupe id of the event. */
   dedupeId: Schema.optionalKey(Schema.String),
   /** Delayed events that the transition scheduled; without `due`, those that it cancelled. */
@@ -349,6 +362,8 @@ export class InstanceApi extends HttpApiGroup.make("instances")
         order: Schema.optionalKey(Schema.Literals(["asc", "desc"])),
         /** Only events whose name contains this text. */
         event: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+        /** Only events whose actor, such as `user ada`, contains this text. */
+        actor: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
         /** Without the fields of states and events. */
         brief: Schema.optionalKey(Flag),
       },

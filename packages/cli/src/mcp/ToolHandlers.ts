@@ -1,4 +1,5 @@
 /** The handlers of the tools. They run the same operations as the commands. */
+import * as access from "@detent/workspace/operations/access"
 import * as commands from "@detent/workspace/operations/commands"
 import * as executions from "@detent/workspace/operations/executions"
 import * as instances from "@detent/workspace/operations/instances"
@@ -101,6 +102,8 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
               return { commands: found.map(json), ...next }
             }),
           ),
+        read_audit_log: ({ limit = atOnce, ...filter }) =>
+          operating(Effect.map(access.audit({ ...filter, limit }), (page) => ({ ...page, entries: page.entries.map(json) }))),
         list_schedules: ({ limit = atOnce, after }) =>
           answering(Effect.map(schedules.list({ limit, after }), (page) => ({ ...page, schedules: page.schedules.map(json) }))),
         read_schedule: ({ schedule }) => answering(Effect.map(schedules.get(schedule), (view) => ({ schedule: json(view) }))),

@@ -298,6 +298,23 @@ export const RetryCommand = Tool.make("retry_command", {
   .annotate(Tool.Destructive, true)
   .annotate(Tool.Strict, true)
 
+export const ReadAuditLog = Tool.make("read_audit_log", {
+  ...looking,
+  description:
+    "What operators did, newest first: who, when, what, and how it ended. Starts and events of instances are in their histories. " +
+    "Pass `next` as `before` for the following page. Needs the role operate.",
+  parameters: argumentsOf({
+    limit,
+    actor: optional(Schema.String, "only what this actor did, such as `user ada` or `token ci`"),
+    operation: optional(Schema.String, "only operations that begin with this, such as `schedules.`"),
+    before: optional(Schema.Int, "`next` of the previous page"),
+  }),
+  success: Schema.Struct({ entries: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.Int) }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
 const scheduleName = Schema.String.annotate({ description: "the schedule's name, as list_schedules shows it" })
 
 export const ListSchedules = Tool.make("list_schedules", {
@@ -400,6 +417,7 @@ export const tools = Toolkit.make(
   ListExecutions,
   ReadExecution,
   ListCommands,
+  ReadAuditLog,
   ListSchedules,
   ReadSchedule,
   StartInstance,

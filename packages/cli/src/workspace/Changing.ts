@@ -1,5 +1,5 @@
 /** Makes changes once per `--key`: through the server of the workspace, or in this process without a server. */
-import { changeOnce } from "@detent/workspace/RequestKeys"
+import { changeAudited } from "@detent/workspace/AuditLog"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
@@ -27,7 +27,7 @@ export const checkKey = (key: string | undefined): Effect.Effect<void, WrongUsag
 
 /** Changes the database directly: for changes that a running server does not cache. */
 export const changedHere = <A, E, R>({ operation, params, json, content = json, key }: Change, here: Effect.Effect<A, E, R>) =>
-  Effect.andThen(checkKey(key), changeOnce({ operation, params, content, key }, here))
+  Effect.andThen(checkKey(key), changeAudited({ operation, params, content, key }, here))
 
 /** Returns the server's answer, or the result of the operation in this process. */
 export const changed = <A, E, R, Answer = unknown>(

@@ -28,6 +28,7 @@ import type { Reloaded } from "../live/InstanceContext.ts"
 import { continues } from "../live/InstanceMode.ts"
 import type { LiveInstance } from "../live/LiveInstance.ts"
 import { retryOnChange } from "../live/retryOnChange.ts"
+import { CurrentActor, storedActor } from "../machine/Actor.ts"
 import type { DelayedEvent } from "../machine/DelayedEvents.ts"
 import { Envelope } from "../machine/Envelope.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
@@ -77,7 +78,7 @@ export class InstanceHandle {
       if (transactions.isInside(fiber)) return Effect.fail(notInTransaction(this, "send"))
       const live = table.find(this)
       if (live !== undefined && isHandling(fiber, live.record)) return Effect.fail(waitsForItself(live.record, sent))
-      const envelope = new Envelope(sent, { dedupeId: options?.id })
+      const envelope = new Envelope(sent, { dedupeId: options?.id, by: storedActor(options?.by ?? fiber.getRef(CurrentActor)) })
       if (!isTraced(fiber)) return this.#deliver(envelope, answered, live)
       const attributes = { ...instanceAttributes(this), "detent.event": String(sent?._tag) }
       return traced("detent.send", attributes, (trace) => {

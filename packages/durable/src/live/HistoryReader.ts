@@ -8,6 +8,7 @@ import type { InstanceRecord, JournalService, OpenedInstance, SnapshotRecord } f
 import { instanceName, Turns } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type { HistoryEntry, HistoryOptions, ReadError } from "../Instance.ts"
+import { actorOfEvent } from "../machine/Actor.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import { type ReplayedEvent, recover } from "../machine/Replay.ts"
 import { encodeSnapshot } from "../machine/SnapshotBody.ts"
@@ -150,6 +151,7 @@ const entryOf = ({
   requests,
   delays,
   replaced,
+  by,
 }: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({
   sequence: record.sequence,
   at: record.at,
@@ -160,6 +162,7 @@ const entryOf = ({
   outcome,
   through,
   requests,
+  actor: actorOfEvent(event, record.dedupeId, by),
   ...(delays.length === 0 ? {} : { delays }),
   ...(replaced === undefined ? {} : { replaced }),
 })

@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { InstanceExists, InstanceNotFound, instanceExists, invalidId, noInstance } from "../errors.ts"
+import { CurrentActor, storedActor } from "../machine/Actor.ts"
 import { delayedAtStart } from "../machine/DelayedEvents.ts"
 import { entriesAfter, noEntries } from "../machine/GroupEntries.ts"
 import type { MachineRegistry, RegisteredMachine } from "../machine/MachineRegistry.ts"
@@ -122,9 +123,10 @@ export class InstanceTable {
   /** Stores a new instance. It becomes visible when it is stored. `startedAt`: when another node requested the start. Default: now. */
   start(machine: RegisteredMachine, id: string, input: unknown, startedAt?: number): Effect.Effect<LiveInstance, StartError> {
     return Effect.withFiber((fiber) => {
-      if (!isTraced(fiber)) return this.#start(machine, id, input, undefined, startedAt)
+      const by = storedActor(fiber.getRef(CurrentActor))
+      if (!isTraced(fiber)) return this.#start(machine, id, input, undefined, by, startedAt)
       const attributes = instanceAttributes({ machine: machine.name, id })
-      return traced("detent.start", attributes, (trace) => this.#start(machine, id, input, trace, startedAt))
+      return traced("detent.start", attributes, (trace) => this.#start(machine, id, input, trace, by, startedAt))
     })
   }
 
@@ -133,6 +135,7 @@ export class InstanceTable {
     id: string,
     input: unknown,
     trace: EventTrace | undefined,
+    by: string | undefined,
     startedAt?: number,
   ): Effect.Effect<LiveInstance, StartError> {
     return Effect.suspend((): Effect.Effect<LiveInstance, StartError> => {
@@ -144,11 +147,12 @@ export class InstanceTable {
       const live = this.#live.get(name)
       if (live !== undefined) return Effect.fail(new InstanceExists({ ...key, state: live.record.currentState._tag, status: "running" }))
       const underway = this.#underway.get(name)
-      if (underway !== undefined) return Effect.flatMap(Deferred.await(underway), () => this.#start(machine, id, input, trace, startedAt))
+      if (underway !== undefined)
+        return Effect.flatMap(Deferred.await(underway), () => this.#start(machine, id, input, trace, by, startedAt))
       const at = startedAt ?? Math.floor(this.#environment.clock.currentTimeMillisUnsafe())
       const beginning = firstState(machine.compiled, input, at)
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
-      const commit = newInstanceCommit(this.#context, machine, id, beginning, at)
+      const commit = newInstanceCommit(this.#context, machine, id, beginning, at, by)
       if (commit instanceof InvalidState) return Effect.fail(commit)
       const started = Effect.flatMap(storeNew(this.#context, commit), (outcome): Effect.Effect<LiveInstance, StartError> => {
         if (outcome._tag === "PersistenceFailed") return Effect.fail(outcome)

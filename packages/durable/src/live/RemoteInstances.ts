@@ -32,6 +32,7 @@ import { deliveryPrefix, isDeliveryId } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { actorOfText, CurrentActor, storedActor } from "../machine/Actor.ts"
 import type { Codec, EventBody } from "../machine/Codec.ts"
 import { Envelope } from "../machine/Envelope.ts"
 import type { MachineRegistry, RegisteredMachine } from "../machine/MachineRegistry.ts"
@@ -84,7 +85,7 @@ export interface LocalParts {
 type SendRequest = Extract<RemoteRequest, { readonly _tag: "Send" }>
 
 /** The metadata of an event. */
-type Origin = Pick<Envelope, "dedupeId"> & Partial<Pick<Envelope, "failure">>
+type Origin = Pick<Envelope, "dedupeId"> & Partial<Pick<Envelope, "failure" | "by">>
 
 export class RemoteInstances {
   readonly #routing: () => Routing | undefined
@@ -138,7 +139,7 @@ export class RemoteInstances {
     { codec, compiled, name: machine }: RegisteredMachine,
     id: string,
     event: Tagged,
-    { dedupeId, failure }: Origin,
+    { dedupeId, failure, by }: Origin,
     silent: boolean,
   ): Effect.Effect<Json | undefined, SendError | InstanceNotFound> {
     return Effect.suspend(() => {
@@ -147,7 +148,7 @@ export class RemoteInstances {
       if (problem !== undefined) return Effect.fail(identified(problem, id))
       let body: Json
       try {
-        body = codec.encodeEvent({ event, guardAnswers: [], settled: undefined, answer: undefined, failure })
+        body = codec.encodeEvent({ event, guardAnswers: [], settled: undefined, answer: undefined, failure, by })
       } catch (cause) {
         return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: `it cannot be encoded: ${describe(cause)}` }))
       }
@@ -188,17 +189,19 @@ export class RemoteInstances {
     id: string,
     input: unknown,
   ): Effect.Effect<Tagged, StartError> {
-    return Effect.flatMap(registered.environment.clock.currentTimeMillis, (now): Effect.Effect<Tagged, StartError> => {
+    return Effect.withFiber((fiber): Effect.Effect<Tagged, StartError> => {
       const key = { machine: registered.name, id }
+      const by = storedActor(fiber.getRef(CurrentActor))
+      const now = registered.environment.clock.currentTimeMillisUnsafe()
       const at = Math.floor(now)
       const beginning = firstState(registered.compiled, input, at)
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
-      const commit = newInstanceCommit(context, registered, id, beginning, at)
+      const commit = newInstanceCommit(context, registered, id, beginning, at, by)
       if (commit instanceof InvalidState) return Effect.fail(commit)
       const state = JSON.stringify(registered.codec.firstValue(beginning.through[0] ?? beginning.state))
       const tooLarge = sizeProblem(state, routing)
       if (tooLarge !== undefined) return Effect.fail(new InvalidState({ ...key, state: beginning.state._tag, problem: tooLarge }))
-      const request: RemoteRequest = { _tag: "Start", state, version: registered.version, at }
+      const request: RemoteRequest = { _tag: "Start", state, version: registered.version, at, ...(by === undefined ? {} : { by }) }
       return Effect.flatMap(routing.request(key, request), (answer) =>
         answer._tag === "Done" ? Effect.succeed(beginning.state) : Effect.fail(startErrorOf(key, answer.error)),
       )
@@ -259,9 +262,15 @@ export class RemoteInstances {
     return requests.length
   }
 
-  #deliver(live: LiveInstance, codec: Codec, request: SendRequest, { event, failure }: EventBody, answer: (answer: RemoteAnswer) => void) {
+  #deliver(
+    live: LiveInstance,
+    codec: Codec,
+    request: SendRequest,
+    { event, failure, by }: EventBody,
+    answer: (answer: RemoteAnswer) => void,
+  ) {
     const { id: dedupeId, silent = false, first = false } = request
-    const envelope = live.deliver(new Envelope(event, { dedupeId, failure, isRemote: true, isFirst: first && isDeliveryId(dedupeId) }))
+    const envelope = live.deliver(new Envelope(event, { dedupeId, failure, by, isRemote: true, isFirst: first && isDeliveryId(dedupeId) }))
     const answered = (result: Result) => answer(this.#answerOf(codec, live.key, result, silent))
     if (envelope.result === undefined) envelope.observer = answered
     else answered(envelope.result)
@@ -342,7 +351,7 @@ export class RemoteInstances {
   #start(
     registered: RegisteredMachine,
     key: InstanceKey,
-    { state: body, version, at }: Extract<RemoteRequest, { _tag: "Start" }>,
+    { state: body, version, at, by }: Extract<RemoteRequest, { _tag: "Start" }>,
   ): Effect.Effect<void, RemoteError> {
     const { codec } = registered
     // The sender tries again, until a node that knows this version has the instance.
@@ -352,7 +361,7 @@ export class RemoteInstances {
       catch: (cause) => new InvalidState({ ...key, state: "(start)", problem: describe(cause) }),
     })
     return Effect.flatMap(decoded, (state) =>
-      Effect.catchTag(Effect.asVoid(this.#local.table().start(registered, key.id, state, at)), "ActorExists", (exists) =>
+      Effect.catchTag(Effect.asVoid(startedBy(by, this.#local.table().start(registered, key.id, state, at))), "ActorExists", (exists) =>
         Effect.flatMap(this.#local.storeWait().retry(this.#local.journal.open(key)), (found) =>
           Option.isSome(found) && found.value.record.startedAt === at ? Effect.void : Effect.fail(exists),
         ),
@@ -360,6 +369,9 @@ export class RemoteInstances {
     )
   }
 }
+
+const startedBy = <A, E>(by: string | undefined, start: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  by === undefined ? start : Effect.provideService(start, CurrentActor, actorOfText(by))
 
 const newerStart = (key: InstanceKey, written: number, known: number): NewerVersion => {
   const place = { state: "(start)", event: "(start)", sequence: 0, problem: "another node starts it" }

@@ -44,6 +44,8 @@ export interface EventBody {
   readonly raised?: ReadonlyArray<Tagged> | undefined
   /** The events that repairs have replaced by this one, oldest first. */
   readonly replaced?: ReadonlyArray<ReplacedEvent> | undefined
+  /** Who sent it, as text, where its sender said so. */
+  readonly by?: string | undefined
 }
 
 /** An event that a repair has replaced, as the journal keeps it inside the event in its place. */
@@ -103,6 +105,7 @@ interface StoredBody {
   readonly t?: string
   readonly r?: ReadonlyArray<unknown>
   readonly o?: ReadonlyArray<ReplacedEvent>
+  readonly b?: string
 }
 
 /** The state in which each group was last left, as JSON, by the name of the group. */
@@ -125,6 +128,8 @@ const notDelayed = {}
 const notRaised = {}
 
 const notReplaced = {}
+
+const ofNoActor = {}
 
 /** Replaces a raised event that could not be encoded. No machine has an event of this name, so it is refused when it is handled. */
 const unfit: Tagged = { _tag: "(unfit)" }
@@ -213,7 +218,7 @@ export class Codec {
     return stored
   }
 
-  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure, delays, fired, raised, replaced }: EventBody): Json {
+  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure, delays, fired, raised, replaced, by }: EventBody): Json {
     const isBare =
       guardAnswers.length === 0 &&
       settled === undefined &&
@@ -222,7 +227,8 @@ export class Codec {
       delays === undefined &&
       fired === undefined &&
       raised === undefined &&
-      replaced === undefined
+      replaced === undefined &&
+      by === undefined
     if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
     if (isBare) return JSON.stringify({ v: this.#version, e: encoded } satisfies StoredBody)
@@ -237,6 +243,7 @@ export class Codec {
       ...(fired === undefined ? {} : { t: fired }),
       ...(raised === undefined ? {} : { r: this.encodeRaised(raised) }),
       ...(replaced === undefined ? {} : { o: replaced }),
+      ...(by === undefined ? {} : { b: by }),
     }
     return JSON.stringify(stored)
   }
@@ -266,6 +273,7 @@ export class Codec {
       ...this.#delaysOf(stored, stored.v),
       ...(stored.r === undefined ? notRaised : { raised: this.decodeRaised(stored.r, stored.v) }),
       ...(stored.o === undefined ? notReplaced : { replaced: stored.o }),
+      ...(stored.b === undefined ? ofNoActor : { by: stored.b }),
     }
   }
 

@@ -13,6 +13,7 @@ interface Origin {
   readonly failure?: CommandFailure | undefined
   readonly isRemote?: boolean
   readonly isFirst?: boolean
+  readonly by?: string | undefined
 }
 
 export class Envelope implements Message {
@@ -28,6 +29,8 @@ export class Envelope implements Message {
   readonly chain: Chain | undefined
   /** Another node sent it, and sends it again if this node does not answer. */
   readonly isRemote: boolean
+  /** Who sent it, as text; undefined where the sender did not say so. */
+  readonly by: string | undefined
   /** No event of its id can be in the journal: its sender made the id and sends it for the first time. */
   isFirst: boolean
   /** Sent by a decision that is not stored yet. If that commit is lost, the event is dropped: the decision is made again and sends it again. */
@@ -44,7 +47,7 @@ export class Envelope implements Message {
   /** Events of the same dedupe id that arrived while this one is in progress. They share its outcome. */
   #followers: Array<Envelope> | undefined = undefined
 
-  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote, isFirst }: Origin) {
+  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote, isFirst, by }: Origin) {
     this.event = event
     this.internal = internal === true || chain !== undefined || timer !== undefined
     this.dedupeId = dedupeId
@@ -53,6 +56,7 @@ export class Envelope implements Message {
     this.failure = failure
     this.isRemote = isRemote === true
     this.isFirst = isFirst === true
+    this.by = by
   }
 
   /** Whether it is self-sent. A timer does not count: it is in the store and fires again. */

@@ -20,13 +20,14 @@ export const newInstanceCommit = (
   id: string,
   beginning: Beginning<Tagged, Tagged>,
   at: number,
+  by?: string,
 ): Commit | InvalidState => {
   const { name: machine } = registered
   const { _tag: state } = beginning.state
   const unindexed = registered.indexes?.problem(beginning.state)
   if (unindexed !== undefined) return new InvalidState({ machine, id, state, problem: unindexed })
   try {
-    const commit = commitOf(context, registered, id, beginning, at)
+    const commit = commitOf(context, registered, id, beginning, at, by)
     const size = commit.origin?.length ?? 0
     const { stateSize } = context.limits
     if (size <= stateSize) return commit
@@ -47,6 +48,7 @@ const commitOf = (
   id: string,
   beginning: Beginning<Tagged, Tagged>,
   at: number,
+  by: string | undefined,
 ): Commit => {
   const { state, requests, timers, sends } = beginning
   const node = registered.compiled.nodes.get(state._tag) as Node
@@ -70,7 +72,7 @@ const commitOf = (
       owner: becomesOwner ? placement?.node() : undefined,
       owes: false,
     },
-    origin: encodeOrigin(registered.codec, registered.version, beginning, at),
+    origin: encodeOrigin(registered.codec, registered.version, beginning, at, by),
     events: [],
     snapshot: undefined,
     clearTimers: [],

@@ -74,6 +74,7 @@ export const eventRecord = (
     failure: envelope.failure,
     delays: decision.delays.length === 0 ? undefined : delayedChanges(decision.delays, at),
     fired: delayNameOf(envelope.timer),
+    by: envelope.by,
   }),
   dedupeId: envelope.dedupeId,
   isFirst: envelope.isFirst ? true : undefined,

@@ -66,6 +66,8 @@ export interface ReplayedEvent {
   readonly delays: ReadonlyArray<DelayedChange>
   /** The events that repairs have replaced by this one, oldest first. */
   readonly replaced: ReadonlyArray<ReplacedEvent> | undefined
+  /** Who sent it, where its sender said so. */
+  readonly by: string | undefined
 }
 
 interface Machinery {
@@ -126,6 +128,7 @@ export const recover = (
           requests: replayed.requests,
           delays: replayed.body.delays ?? none,
           replaced: replayed.body.replaced,
+          by: replayed.body.by,
         })
         state = replayed.state
         stopped = replayed.stopped
@@ -167,13 +170,15 @@ export const encodeOrigin = (
   version: number,
   { state, through, sends, delays }: Pick<Beginning<Tagged, Tagged>, "state" | "through" | "sends" | "delays">,
   at: number,
+  by?: string,
 ): string => {
   const value = codec.firstValue(state)
   const before = previousText(codec, value, through.at(-1))
   const sent = sends.length === 0 ? "" : `,"e":${JSON.stringify(codec.encodeEvents(sends))}`
   const delayed = delayedAtStart({ delays }, at)
   const waiting = delayed.length === 0 ? "" : `,"d":${JSON.stringify(codec.encodeDelayed(delayed))}`
-  return `{"v":${version},"s":${JSON.stringify(value)}${before}${sent}${waiting}${memoryText(codec, state)}}`
+  const started = by === undefined ? "" : `,"w":${JSON.stringify(by)}`
+  return `{"v":${version},"s":${JSON.stringify(value)}${before}${sent}${waiting}${memoryText(codec, state)}${started}}`
 }
 
 interface StoredOrigin extends StoredPrevious {
@@ -183,6 +188,8 @@ interface StoredOrigin extends StoredPrevious {
   readonly d?: ReadonlyArray<StoredDelay>
   readonly h?: StoredMemory
   readonly f?: ForkOrigin
+  /** Who started it. */
+  readonly w?: string
 }
 
 /** What a fork was made from. */
@@ -204,13 +211,17 @@ export const forkedOrigin = (origin: string, fork: ForkOrigin): string =>
 export const forkOriginOf = (origin: string | undefined): ForkOrigin | undefined =>
   origin?.includes(`"f":{`) === true ? (JSON.parse(origin) as StoredOrigin).f : undefined
 
+/** Who started the instance of this origin, where the program said so. */
+export const starterOf = (origin: string | undefined): string | undefined =>
+  origin?.includes(`,"w":"`) === true ? (JSON.parse(origin) as StoredOrigin).w : undefined
+
 /** The first state of an instance. */
 export const readOrigin = (codec: Codec, origin: string): Tagged => decodeOrigin(codec, origin).state
 
 const beforeFirst = { sequence: 0, tag: "(start)", dedupeId: undefined }
 
 const decodeOrigin = (codec: Codec, origin: string) => {
-  const { v, s, e = [], d, h, f: _, ...rest } = JSON.parse(origin) as StoredOrigin
+  const { v, s, e = [], d, h, f: _, w: _starter, ...rest } = JSON.parse(origin) as StoredOrigin
   return {
     state: codec.remembering(codec.stateOf(s, v), h, v),
     previous: decodePrevious(codec, s, rest, v),

@@ -49,8 +49,8 @@ export type RemoteRequest =
    * `first`: the node made the id for this event, and has not sent it before.
    */
   | { readonly _tag: "Send"; readonly event: Json; readonly id: string; readonly silent?: boolean; readonly first?: boolean }
-  /** Starts the instance in this state, as its codec encodes it. The same `at` again is the same start. */
-  | { readonly _tag: "Start"; readonly state: Json; readonly version: number; readonly at: number }
+  /** Starts the instance in this state, as its codec encodes it. The same `at` again is the same start. `by`: who starts it. */
+  | { readonly _tag: "Start"; readonly state: Json; readonly version: number; readonly at: number; readonly by?: string }
   /** Opens the instance, because it may have work to do. */
   | { readonly _tag: "Wake" }
 

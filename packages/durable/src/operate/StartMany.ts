@@ -16,6 +16,7 @@ import * as Result from "effect/Result"
 import type { EngineParts } from "../engine/EngineParts.ts"
 import { InstanceExists, invalidId } from "../errors.ts"
 import type { StartError } from "../live/InstanceTable.ts"
+import { CurrentActor, storedActor } from "../machine/Actor.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import { isOurs, newInstanceCommit } from "../machine/NewInstance.ts"
 import { commitsStored, flushes } from "../runtime/Telemetry.ts"
@@ -42,6 +43,7 @@ export const startAll = (
 ): Effect.Effect<ReadonlyArray<Started<Tagged>>, PersistenceFailed> =>
   Effect.gen(function* () {
     const at = Math.floor(yield* registered.environment.clock.currentTimeMillis)
+    const by = storedActor(yield* CurrentActor)
     const joined = yield* Effect.withFiber((fiber) => Effect.succeed(engine.transactions.isInside(fiber)))
     const given = [...entries]
     const started: Array<Started<Tagged>> = []
@@ -60,7 +62,7 @@ export const startAll = (
       const beginning = firstState(registered.compiled, input, at)
       if (beginning._tag === "Refused") started[position] = Result.fail(identified(beginning.error, id))
       else if (rests(registered, beginning)) {
-        const commit = newInstanceCommit(engine.context, registered, id, beginning, at)
+        const commit = newInstanceCommit(engine.context, registered, id, beginning, at, by)
         if (commit instanceof InvalidState) started[position] = Result.fail(commit)
         // Nothing of the instance runs here, so any node may store it, even one that has lost its lease.
         else

@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import type { EngineParts } from "../engine/EngineParts.ts"
 import type { InstanceNotFound } from "../errors.ts"
 import { accepted } from "../live/Delivery.ts"
+import { storedActor } from "../machine/Actor.ts"
 import { Envelope } from "../machine/Envelope.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
 import { eventIdOf, isRefusal } from "./CommandEvents.ts"
@@ -96,7 +97,13 @@ const send = (engine: EngineParts, registered: RegisteredMachine, commands: Comm
       return Effect.fail(`its event does not fit: ${describe(cause)}`)
     }
     const { delivery, remote, table } = engine
-    const sending = delivery.deliver(registered, id, new Envelope(event, { dedupeId }), accepted, (key) => table.open(key))
+    const sending = delivery.deliver(
+      registered,
+      id,
+      new Envelope(event, { dedupeId, by: storedActor({ kind: "user", name: `of the database ${sent.by}` }) }),
+      accepted,
+      (key) => table.open(key),
+    )
     if (!command.ordered) return sending
     const isRemote = remote.routeTo({ machine: registered.name, id }) !== undefined
     const postponed = isRemote ? Effect.sleep(remoteMillis) : untilPostponed(engine, registered, id, dedupeId)

@@ -6,17 +6,19 @@
 import { IdempotencyKey } from "@detent/api/Headers"
 import type { BadRequest } from "@detent/api/Problem"
 import type { QueryParameter } from "@detent/api/QueryParameter"
-import { CurrentActor } from "@detent/workspace/CurrentActor"
-import { changeOnce } from "@detent/workspace/RequestKeys"
+import { CurrentActor } from "@detent/durable"
+import { changeAudited } from "@detent/workspace/AuditLog"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { HttpServerRequest } from "effect/http/HttpServerRequest"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { answering, badRequest, type OperationError } from "./ProblemOf.ts"
+import { RequestGrants } from "./Tokens.ts"
 
 /** The person of a request that names none: a token identifies a role, not a person. */
 export const operator = "operator"
@@ -24,10 +26,17 @@ export const operator = "operator"
 /** `S` are the additional services of a system. */
 export const makeOperating = <S = never>() =>
   Effect.map(
-    Effect.context<WorkspaceServices | S>(),
+    Effect.context<WorkspaceServices | RequestGrants | S>(),
     (workspace) =>
       <A, E extends OperationError, R>(operation: Effect.Effect<A, E, R>) =>
-        answering(Effect.provideContext(operation, workspace)),
+        answering(
+          Effect.withFiber((fiber) => {
+            const request = Context.getOption(fiber.context, HttpServerRequest)
+            const grant = Option.isSome(request) ? Context.get(workspace, RequestGrants).get(request.value.source) : undefined
+            const provided = Effect.provideContext(operation, workspace)
+            return grant === undefined ? provided : Effect.provideService(provided, CurrentActor, grant.actor)
+          }),
+        ),
   )
 
 /** The part of a handler's input that identifies a change for its idempotency key. */
@@ -49,16 +58,9 @@ export const makeChanging = <S = never>() =>
     const { request, endpoint, group, params, payload, content = payload } = input
     const key = request.headers["idempotency-key"]
     if (key !== undefined && !isKey(key)) return Effect.fail(keyInvalid)
-    const acted = Effect.provideService(operation, CurrentActor, actorOf(request))
-    const change = operating(changeOnce({ operation: `${group.identifier}.${endpoint.identifier}`, params, content, key }, acted))
+    const change = operating(changeAudited({ operation: `${group.identifier}.${endpoint.identifier}`, params, content, key }, operation))
     return payload === undefined ? Effect.andThen(refuseFields(request), change) : change
   })
-
-/** Who sent the request, as far as it says so. */
-const actorOf = ({ headers }: HttpServerRequest): string => {
-  if (headers["authorization"] !== undefined) return "a token of the API"
-  return headers["sec-fetch-site"] === "same-origin" ? "the console" : "a request without a token"
-}
 
 /** Refuses fields in the body of a request that takes none: a setting must not be ignored silently. */
 const refuseFields = (request: HttpServerRequest): Effect.Effect<void, BadRequest> =>

@@ -4,8 +4,10 @@
  */
 import type { IncomingMessage } from "node:http"
 import type { Access, RequestTable, RequestTraits } from "@detent/api/Access"
-import { type Grant, scopeRefusal } from "../access/Grant.ts"
+import type { Actor } from "@detent/durable"
+import { type Grant, grantOfToken, scopeRefusal } from "../access/Grant.ts"
 import { type InstanceTokenReader, isInstanceToken } from "../access/InstanceTokens.ts"
+import type { KnownNamedTokens } from "../access/NamedTokens.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 import { isLoopback } from "./ServeOptions.ts"
 import type { SessionCookies } from "./Sessions.ts"
@@ -13,6 +15,7 @@ import type { GrantTable, KnownTokens } from "./Tokens.ts"
 
 export interface RequestGuardOptions {
   readonly tokens: KnownTokens
+  readonly namedTokens: KnownNamedTokens
   readonly instanceTokens: InstanceTokenReader
   readonly sessions: SessionCookies
   readonly grants: GrantTable
@@ -30,6 +33,9 @@ export interface RequestGuardOptions {
 
 /** Query parameters that hold a token: URLs end up in logs and browser histories. */
 const tokenInQuery = /[?&](?:token|access_token|api_key|apikey|auth|authorization|key)=/i
+
+/** The name of a user of the console who has not given one. */
+const consoleUser = "console"
 
 /** A form may exceed its file by this many bytes. */
 const formBytes = 64 * 1024
@@ -61,7 +67,7 @@ export class RequestGuard {
     const length = Number(headers["content-length"] ?? 0)
     if (length > (traits.takesFile ? uploadBytes + formBytes : bodyBytes)) return tooLarge(traits.takesFile ? uploadBytes : bodyBytes)
     const session = isOfApplication ? undefined : this.#grantOfSession(request)
-    const grant = session ?? this.#grantOf(headers.authorization)
+    const grant = session ?? this.#grantOf(headers)
     if (grant === "Expired") return expiredToken
     if (isOfApplication && request.method === "OPTIONS") return undefined
     if (isWebhook(request)) return this.#options.observes ? onlyLooks : undefined
@@ -84,25 +90,32 @@ export class RequestGuard {
     return origin !== undefined && this.#options.origins.has(origin) && hostOf(origin) !== host
   }
 
-  #grantOf(authorization: string | undefined): Grant | "Expired" | undefined {
-    const { tokens, instanceTokens } = this.#options
-    if (!tokens.areNeeded) return { role: "operate" }
+  #grantOf({ authorization, ...headers }: IncomingMessage["headers"]): Grant | "Expired" | undefined {
+    const { tokens, namedTokens, instanceTokens } = this.#options
+    if (!tokens.areNeeded)
+      return { role: "operate", actor: { kind: "user", name: headers["sec-fetch-site"] === "same-origin" ? consoleUser : "local" } }
     const token = authorization === undefined ? undefined : /^bearer +(\S+)$/i.exec(authorization)?.[1]
     if (token === undefined) return undefined
     if (isInstanceToken(token)) {
       const signed = instanceTokens.read(token)
       if (signed === undefined || signed === "Expired") return signed
-      return { role: signed.events.length > 0 ? "operate" : "read", instance: signed, expiresAt: signed.expiresAt }
+      const actor: Actor = { kind: "token", name: `for ${signed.machine}/${signed.id}` }
+      return { role: signed.events.length > 0 ? "operate" : "read", actor, instance: signed, expiresAt: signed.expiresAt }
     }
+    const named = namedTokens.read(token)
+    if (named !== undefined) return grantOfToken(named)
     const role = tokens.roleOf(token)
-    return role === undefined ? undefined : { role }
+    return role === undefined ? undefined : { role, actor: { kind: "token", name: role } }
   }
 
   /** The grant of the session cookie. Procedures accept tokens only: they are for programs. */
   #grantOfSession(request: IncomingMessage): Grant | undefined {
     if (request.headers.authorization !== undefined || pathOf(request.url ?? "").startsWith("/rpc")) return undefined
-    const role = this.#options.sessions.of(request)?.role
-    return role === undefined ? undefined : { role }
+    const session = this.#options.sessions.of(request)
+    if (session === undefined) return undefined
+    if (session.named === undefined) return { role: session.role, actor: { kind: "user", name: consoleUser } }
+    const token = this.#options.namedTokens.ofHash(session.named)
+    return token === undefined ? undefined : grantOfToken(token)
   }
 
   /** A page of another site, open in the user's browser, must not send requests in the user's name. */

@@ -1,7 +1,7 @@
 /**
- * Sessions of browsers. A page exchanges its token once for a cookie, which scripts cannot read. The value of the cookie is a role and an
- * expiry, signed with a key that is derived from the token: every server with the same token accepts it, nothing is stored, and a change
- * of the token revokes it.
+ * Sessions of browsers. A page exchanges its token once for a cookie, which scripts cannot read. The value of the cookie is a role, an
+ * expiry and the hash of a named token, signed with a key that is derived from the token of the server: every server with the same token
+ * accepts it, nothing is stored, and a change of that token revokes it. The session of a named token ends with that token too.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -19,12 +19,14 @@ export const sessionMillis = 12 * 3_600_000
 export interface Session {
   readonly role: AccessRole
   readonly expiresAt: number
+  /** The hash of the named token that it was opened with; undefined: a token of the server. */
+  readonly named?: string
 }
 
-const purpose = "detent session 1"
+const purpose = "detent session 2"
 
-/** Role, expiry in base 36, and signature in base64url. */
-const form = /^(read|operate)\.([0-9a-z]{1,11})\.([\w-]{43})$/
+/** Role, expiry in base 36, the hash of a named token or nothing, and signature in base64url. */
+const form = /^(read|operate)\.([0-9a-z]{1,11})\.([\w-]{43}|)\.([\w-]{43})$/
 
 export class SessionCookies {
   readonly #keys: ReadonlyMap<AccessRole, Buffer>
@@ -38,13 +40,19 @@ export class SessionCookies {
     this.#now = now
   }
 
-  /** A new session, and the value of its cookie. Undefined where the role has no token. */
-  begin(role: AccessRole): (Session & { readonly value: string }) | undefined {
-    const key = this.#keys.get(role)
+  /** A new session, and the value of its cookie. Undefined where the role has no token, and a named one has no server token to sign with. */
+  begin(role: AccessRole, named?: string): (Session & { readonly value: string }) | undefined {
+    const key = this.#keyFor(role, named)
     if (key === undefined) return undefined
     const expiresAt = this.#now() + sessionMillis
-    const signed = `${role}.${expiresAt.toString(36)}`
-    return { role, expiresAt, value: `${signed}.${signatureOf(key, signed).toString("base64url")}` }
+    const signed = `${role}.${expiresAt.toString(36)}.${named ?? ""}`
+    const value = `${signed}.${signatureOf(key, signed).toString("base64url")}`
+    return { role, expiresAt, value, ...(named === undefined ? {} : { named }) }
+  }
+
+  /** Sessions of named tokens are signed with the key of the role `operate` where the server has one. */
+  #keyFor(role: AccessRole, named: string | undefined): Buffer | undefined {
+    return named === undefined ? this.#keys.get(role) : (this.#keys.get("operate") ?? this.#keys.get("read"))
   }
 
   /**
@@ -63,13 +71,14 @@ export class SessionCookies {
   }
 
   #read(value: string): Session | undefined {
-    const [, role, expiry = "", signature = ""] = form.exec(value) ?? []
+    const [, role, expiry = "", hash = "", signature = ""] = form.exec(value) ?? []
     if (role !== "read" && role !== "operate") return undefined
-    const key = this.#keys.get(role)
+    const named = hash === "" ? undefined : hash
+    const key = this.#keyFor(role, named)
     const expiresAt = Number.parseInt(expiry, 36)
     if (key === undefined || expiresAt <= this.#now()) return undefined
-    const isSigned = timingSafeEqual(signatureOf(key, `${role}.${expiry}`), Buffer.from(signature, "base64url"))
-    return isSigned ? { role, expiresAt } : undefined
+    const isSigned = timingSafeEqual(signatureOf(key, `${role}.${expiry}.${hash}`), Buffer.from(signature, "base64url"))
+    return isSigned ? { role, expiresAt, ...(named === undefined ? {} : { named }) } : undefined
   }
 
   /** Whether a session is in its second half. */

@@ -3,9 +3,12 @@ import type { IncomingMessage } from "node:http"
 import { createRequire } from "node:module"
 import { relative, resolve } from "node:path"
 import { CoreApi } from "@detent/api/CoreApi"
-import { kind, Unauthorized } from "@detent/api/Problem"
+import { Forbidden, kind, Unauthorized } from "@detent/api/Problem"
 import { OpenSession } from "@detent/api/SessionApi"
 import { isBucketLocation } from "@detent/blobs/BucketLocation"
+import { type Actor, CurrentActor } from "@detent/durable"
+import { hashOf } from "@detent/workspace/AccessTokens"
+import { AuditLog } from "@detent/workspace/AuditLog"
 import { CurrentWorkspace } from "@detent/workspace/CurrentWorkspace"
 import { optional } from "@detent/workspace/optional"
 import { systemsOn } from "@detent/workspace/Systems"
@@ -14,7 +17,8 @@ import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import type { AccessRole } from "../access/Grant.ts"
-import { refuseUnknownKeys } from "../serve/Operating.ts"
+import { NamedTokens } from "../access/NamedTokens.ts"
+import { makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
 import { cookieName, isSecure, type Session, Sessions, sessionMillis } from "../serve/Sessions.ts"
 import { RequestGrants, Tokens } from "../serve/Tokens.ts"
 
@@ -27,6 +31,16 @@ const unknown = new Unauthorized({
   detail: 'check that it is the one the server was started with, and send it as {"token":"…"}',
 })
 
+const scoped = new Forbidden({
+  type: kind("TokenScoped"),
+  title: "Not allowed",
+  status: 403,
+  detail: "this token is for some machines, and the console shows all; ask the operator of the server for a token without machines",
+})
+
+/** The token in the header of a request. */
+const bearerOf = ({ headers }: HttpServerRequest): string | undefined => /^bearer +(\S+)$/i.exec(headers["authorization"] ?? "")?.[1]
+
 export const sessionHandlers = HttpApiBuilder.group(
   CoreApi,
   "session",
@@ -34,6 +48,8 @@ export const sessionHandlers = HttpApiBuilder.group(
     const sessions = yield* Sessions
     const grants = yield* RequestGrants
     const tokens = yield* Tokens
+    const named = yield* NamedTokens
+    const operating = yield* makeOperating()
     const { role: work, database, node, data } = yield* CurrentWorkspace
     const systems = yield* systemsOn
     const openKeys = refuseUnknownKeys(OpenSession)
@@ -54,8 +70,8 @@ export const sessionHandlers = HttpApiBuilder.group(
       )
 
     /** The session view with a new cookie. Without a cookie where the role has no token. */
-    const begun = (request: HttpServerRequest, role: AccessRole) => {
-      const session = sessions.begin(role)
+    const begun = (request: HttpServerRequest, role: AccessRole, token?: string) => {
+      const session = sessions.begin(role, token)
       const response = view(role, session)
       return session === undefined
         ? response
@@ -69,14 +85,24 @@ export const sessionHandlers = HttpApiBuilder.group(
           const session = sessions.of(source)
           // Every request has a role here: the guard refuses others.
           const role = grants.get(source)?.role ?? "read"
-          return session === undefined || !sessions.isAging(session) ? view(role, session) : begun(request, role)
+          return session === undefined || !sessions.isAging(session) ? view(role, session) : begun(request, role, session.named)
         }),
       )
       .handle("open", ({ request, payload: { token } }) =>
         Effect.gen(function* () {
           yield* openKeys(request)
-          const role = token === undefined || !tokens.areNeeded ? grants.get(sourceOf(request))?.role : tokens.roleOf(token)
-          return role === undefined ? yield* Effect.fail(unknown) : begun(request, role)
+          const given = token ?? bearerOf(request)
+          const found = given === undefined || !tokens.areNeeded ? undefined : named.read(given)
+          if (found?.machines !== undefined) return yield* Effect.fail(scoped)
+          const ofServer = token === undefined || !tokens.areNeeded ? grants.get(sourceOf(request))?.role : tokens.roleOf(token)
+          const role = found?.role ?? ofServer
+          if (role === undefined) return yield* Effect.fail(unknown)
+          if (tokens.areNeeded) {
+            const who: Actor = found === undefined ? { kind: "user", name: "console" } : { kind: "token", name: found.name }
+            const opened = Effect.flatMap(AuditLog, (log) => log.add({ operation: "session.open", object: {}, detail: { role } }))
+            yield* operating(Effect.provideService(opened, CurrentActor, who))
+          }
+          return begun(request, role, found === undefined || given === undefined ? undefined : hashOf(given))
         }),
       )
       .handle("end", ({ request }) =>

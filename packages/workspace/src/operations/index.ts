@@ -1,4 +1,6 @@
 /** Every operation on a workspace, implemented once. HTTP, RPC, the command line and MCP decode, call an operation, and encode. */
+
+export * as access from "./access.ts"
 export * as batches from "./batches.ts"
 export * as commands from "./commands.ts"
 export * as executions from "./executions.ts"

@@ -1,5 +1,6 @@
 /** The history of an instance, event by event, in both directions. */
-import { Commands, type EventRecord, type HistoryEntry, type InstanceKey, InstanceNotFound, Journal } from "@detent/durable"
+import { actorText, Commands, type EventRecord, type HistoryEntry, type InstanceKey, InstanceNotFound, Journal } from "@detent/durable"
+import { actorOfRecord } from "@detent/durable/internal"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -30,6 +31,8 @@ export interface HistoryPage {
   readonly order?: "asc" | "desc" | undefined
   /** Only events whose name contains this text, ignoring case. */
   readonly event?: string | undefined
+  /** Only events whose actor, such as `user ada`, contains this text, ignoring case. */
+  readonly actor?: string | undefined
   /** Without the fields of states and events. */
   readonly brief?: boolean | undefined
   readonly limit?: number | undefined
@@ -59,7 +62,7 @@ export const causeOf = (event: { readonly _tag: string; readonly name?: unknown 
 type Entry = HistoryEntry<Tagged, Tagged>
 
 const entryView = (json: MachineJson, isBrief: boolean) => (entry: Entry) => {
-  const { sequence, at, event, from, state, dedupeId, outcome, through, requests, delays, replaced } = entry
+  const { sequence, at, event, from, state, dedupeId, actor, outcome, through, requests, delays, replaced } = entry
   const shown: TaggedJson = json.event(event)
   return {
     sequence,
@@ -71,6 +74,7 @@ const entryView = (json: MachineJson, isBrief: boolean) => (entry: Entry) => {
     through: through.map(({ _tag }) => _tag),
     requests,
     cause: causeOf(event as TaggedJson, dedupeId),
+    actor,
     ...optional({
       dedupeId,
       delays: delays?.map((one) => changeView(json, one)),
@@ -114,9 +118,8 @@ export const history = (key: InstanceKey, page: HistoryPage = {}) =>
     const { brief = false } = page
     const range = yield* rangeOf(key, page)
     const view = entryView(json, brief)
-    const { event = "" } = page
-    if (event !== "") {
-      const { found, ...end } = yield* matching(key, range, event.toLowerCase())
+    if (isFiltered(page)) {
+      const { found, ...end } = yield* matching(key, range, page)
       const entries = yield* Effect.forEach(found, ({ sequence }) => instance.historyPage({ after: sequence - 1, limit: 1 }))
       return { entries: yield* withRequestsOfHooks(key, entries.flat().map(view)), ...end }
     }
@@ -144,9 +147,8 @@ const withRequestsOfHooks = <A extends { readonly sequence: number; readonly req
 export const journaled = (key: InstanceKey, page: HistoryPage = {}) =>
   Effect.gen(function* () {
     const range = yield* rangeOf(key, page)
-    const { event = "" } = page
-    if (event !== "") {
-      const { found, ...end } = yield* matching(key, range, event.toLowerCase())
+    if (isFiltered(page)) {
+      const { found, ...end } = yield* matching(key, range, page)
       return { records: found, ...end }
     }
     const { from, count, next } = partOf(range)
@@ -188,10 +190,17 @@ const lastSequence = (key: InstanceKey) =>
     return standing === undefined ? yield* Effect.fail(new InstanceNotFound(key)) : standing.sequence
   })
 
-/** The events whose name contains the text, and the cursor of the next page. */
-const matching = (key: InstanceKey, { after, through, isDescending, most }: Range, text: string) =>
+type Filter = Pick<HistoryPage, "event" | "actor">
+
+const isFiltered = ({ event = "", actor = "" }: Filter): boolean => event !== "" || actor !== ""
+
+/** The events that a filter takes, and the cursor of the next page. */
+const matching = (key: InstanceKey, { after, through, isDescending, most }: Range, { event = "", actor = "" }: Filter) =>
   Effect.gen(function* () {
     const journal = yield* Journal
+    const [name, who] = [event.toLowerCase(), actor.toLowerCase()]
+    const takes = (record: EventRecord): boolean =>
+      record.tag.toLowerCase().includes(name) && (who === "" || actorText(actorOfRecord(record)).toLowerCase().includes(who))
     const found: Array<EventRecord> = []
     let scanned = 0
     for (let [low, high] = [after, through]; low < high; ) {
@@ -199,7 +208,7 @@ const matching = (key: InstanceKey, { after, through, isDescending, most }: Rang
       const to = Math.min(high, from + readAtOnce)
       const read = (yield* journal.events(key, from, to - from)).filter(({ sequence }) => sequence <= to)
       for (const record of isDescending ? read.toReversed() : read) {
-        const isTaken = record.tag.toLowerCase().includes(text)
+        const isTaken = takes(record)
         if (isTaken && found.length === most) return { found, ...optional({ next: found.at(-1)?.sequence }) }
         if (isTaken) found.push(record)
         if (++scanned >= mostScanned) return { found, next: record.sequence, scanned }

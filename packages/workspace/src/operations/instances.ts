@@ -1,6 +1,8 @@
 /** Operations on instances: show, start, send, fork, repair, purge. Sensitive fields are hidden in every answer. */
 import { isDeepStrictEqual } from "node:util"
 import {
+  type Actor,
+  actorText,
   Commands,
   Engine,
   type EventRecord,
@@ -17,7 +19,7 @@ import {
   Timers,
   type WaitingEvent,
 } from "@detent/durable"
-import { delayNameOf, type ForkOrigin, forkOriginOf, isOwedTimer } from "@detent/durable/internal"
+import { actorOfText, delayNameOf, type ForkOrigin, forkOriginOf, isOwedTimer, starterOf } from "@detent/durable/internal"
 import { type EventReplayError, InvalidEvent, InvalidState, NewerVersion } from "@detent/machine"
 import { commandKey, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
@@ -26,7 +28,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { CurrentActor } from "../CurrentActor.ts"
+import { actor } from "../CurrentActor.ts"
 import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, StateUnknown, TimerNotSet } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
@@ -92,8 +94,13 @@ export const get = (key: InstanceKey) =>
     const found = yield* find(key)
     const view = yield* Effect.catchIf(viewOf(found), isMisfit, (error) => heldView(found.json, key, error))
     const { origin } = yield* opened(key)
-    return { ...view, ...optional({ forkedFrom: forkOriginOf(origin) }) } satisfies InstanceView
+    return { ...view, ...optional({ forkedFrom: forkOriginOf(origin), startedBy: starterIn(origin) }) } satisfies InstanceView
   })
+
+const starterIn = (origin: string | undefined): Actor | undefined => {
+  const by = starterOf(origin)
+  return by === undefined ? undefined : actorOfText(by)
+}
 
 /** Whether the definition cannot replay an event. Excludes events of a newer version, which a process with that version may replay. */
 const isMisfit = (error: { readonly _tag: string }): error is EventReplayError =>
@@ -123,6 +130,8 @@ export interface InstanceView {
   readonly held?: Held
   /** What it was forked from. Absent where it was started, and where the journal no longer has its first state. */
   readonly forkedFrom?: ForkOrigin
+  /** Who started it, where the program itself did not. */
+  readonly startedBy?: Actor
 }
 
 const viewOf = ({ instance, json }: FoundInstance) =>
@@ -218,7 +227,7 @@ export const describe = (key: InstanceKey, at?: number) =>
     const { record, timers, origin } = yield* opened(key)
     const { delays, ...shown } = yield* standing(record, at)
     const listed = listingOf(listedInstance(record), outcomeOf(yield* Engine, record))
-    const forked = optional({ forkedFrom: forkOriginOf(origin) })
+    const forked = optional({ forkedFrom: forkOriginOf(origin), startedBy: starterIn(origin) })
     const view = { ...listed, tag: record.tag, ...shown, ...forked, ...waitingOf(firingOf(timers), delays) }
     return shown.at === undefined || shown.at >= record.sequence ? view : { ...view, ...(yield* asOf(record, shown.at)) }
   })
@@ -278,6 +287,7 @@ export interface HistoryRow {
   readonly through?: ReadonlyArray<string>
   readonly requests?: ReadonlyArray<string>
   readonly cause?: Cause
+  readonly actor?: Actor
   readonly dedupeId?: string
   readonly delays?: ReadonlyArray<{ readonly name: string; readonly due?: number; readonly event?: { readonly _tag: string } }>
 }
@@ -525,7 +535,7 @@ const isSameEvent = (instance: Instance<Tagged, Tagged>, json: MachineJson, even
 export const repair = (key: InstanceKey, sequence: number, event: TaggedJson, options: Pick<RepairOptions, "dryRun" | "reason"> = {}) =>
   Effect.gen(function* () {
     const { before, isRepeated } = yield* CurrentAttempt
-    const by = yield* CurrentActor
+    const by = actorText(yield* actor)
     const { machine, json } = yield* find(key)
     const stored = Option.getOrNull(yield* storedEventAt(key, sequence))
     const whole = yield* Effect.fromResult(json.withStoredSecrets(key.id, event, stored))
@@ -557,7 +567,7 @@ const storedEventAt = (key: InstanceKey, sequence: number) =>
 export const fork = (key: InstanceKey, sequence: number | undefined, newId: string) =>
   Effect.gen(function* () {
     const { machine } = yield* find(key)
-    const by = yield* CurrentActor
+    const by = actorText(yield* actor)
     yield* checkAddress(key.machine, newId)
     const { before } = yield* CurrentAttempt
     const through = sequence ?? (yield* before(Effect.map(record(key), (one) => one.sequence)))

@@ -1,4 +1,5 @@
 /** Receives deliveries of webhooks: verifies the signature, decodes the body, and carries out what it becomes. */
+import { CurrentActor } from "@detent/durable"
 import { carryOutStart } from "@detent/durable/internal"
 import { describe, schemaProblem } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
@@ -19,7 +20,10 @@ const longestId = 200
 
 const readJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
 
-export const receive = ({ name, verify, body: schema, id: idOf, on }: Webhook, { text, headers }: Delivery) =>
+export const receive = (webhook: Webhook, delivery: Delivery) =>
+  Effect.provideService(carriedOut(webhook, delivery), CurrentActor, { kind: "token", name: `webhook ${webhook.name}` })
+
+const carriedOut = ({ name, verify, body: schema, id: idOf, on }: Webhook, { text, headers }: Delivery) =>
   Effect.gen(function* () {
     const refused = verify.problemOf({ text, headers, now: yield* Clock.currentTimeMillis })
     if (refused !== undefined) return yield* new WebhookRefused({ webhook: name, header: verify.header, reason: refused })

@@ -1,4 +1,4 @@
-import type { InstanceKey } from "@detent/durable"
+import { actorText, type InstanceKey } from "@detent/durable"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import { command } from "../../line/Command.ts"
@@ -26,12 +26,14 @@ export default command(
         summary: "the events that come first",
       },
       { name: "event", kind: "text", value: "TEXT", summary: "only events whose name contains this text" },
+      { name: "actor", kind: "text", value: "TEXT", summary: 'only events of an actor whose name contains this text, such as "user ada"' },
       { name: "brief", kind: "flag", summary: "omit the fields of states and events" },
     ],
     examples: [
       { line: "detent instance history order-7 --limit 3 --json", says: "the first three events, one per line" },
       { line: "detent instance history order-7 --order newest --limit 10", says: "the latest events" },
       { line: "detent instance history order-7 --event pay", says: "events such as Pay, Repay and Paypal" },
+      { line: 'detent instance history order-7 --actor "user ada"', says: "what ada sent, in the console or with a command" },
       { line: "detent instance history order-7 --after 100", says: "the next page" },
     ],
   },
@@ -39,11 +41,11 @@ export default command(
     Effect.gen(function* () {
       const output = yield* Output
       const key = yield* instances.resolve(input.instance)
-      const { limit, after, before, event, brief } = input
+      const { limit, after, before, event, actor, brief } = input
       const isNewestFirst = input.order === "newest"
-      const page = { limit, after, before, event, brief, order: isNewestFirst ? ("desc" as const) : ("asc" as const) }
+      const page = { limit, after, before, event, actor, brief, order: isNewestFirst ? ("desc" as const) : ("asc" as const) }
       const { entries, next, scanned } = yield* instances.events(key, page)
-      const none = entries.length > 0 ? "" : event === undefined ? yield* noEvents(key, after) : `the name of no event contains ${event}`
+      const none = entries.length > 0 ? "" : event === undefined && actor === undefined ? yield* noEvents(key, after) : "no event fits"
       yield* output.rows(
         entries,
         [
@@ -52,6 +54,7 @@ export default command(
           { title: "EVENT", of: ({ event }) => eventText(event), looks: (text, _, style) => style.bold(text) },
           { title: "FROM", of: ({ from }) => from ?? "" },
           { title: "TO", of: ({ state }) => state?._tag ?? "" },
+          { title: "BY", of: ({ actor }) => (actor === undefined ? "" : actorText(actor)) },
           { title: "FIELDS", of: ({ event: { _tag, ...fields } }) => (Object.keys(fields).length === 0 ? "" : JSON.stringify(fields)) },
           ...(entries.some(({ delays }) => delays !== undefined)
             ? [{ title: "DELAYS", of: ({ delays = [] }: instances.HistoryRow) => delays.map(delayText).join(", ") }]

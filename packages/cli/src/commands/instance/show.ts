@@ -1,3 +1,4 @@
+import { actorText } from "@detent/durable"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import { command } from "../../line/Command.ts"
@@ -37,6 +38,7 @@ export default command(
             ],
             ["delays", view.delays?.map(delayText).join(", ")],
             ["started", momentText(view.startedAt)],
+            ["started by", view.startedBy === undefined ? undefined : actorText(view.startedBy)],
             ["forked", forkText(view.forkedFrom)],
             ["changed", view.updatedAt === undefined ? undefined : momentText(view.updatedAt)],
           ],

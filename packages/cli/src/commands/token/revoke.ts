@@ -1,0 +1,22 @@
+import { revokeToken } from "@detent/workspace/operations/access"
+import * as Effect from "effect/Effect"
+import { command } from "../../line/Command.ts"
+import { Output } from "../../output/Output.ts"
+import { observing } from "../../workspace/Opening.ts"
+import { tokenName } from "./shared.ts"
+
+export default command(
+  {
+    name: "token revoke",
+    summary: "end a token; servers refuse it within two seconds",
+    arguments: [tokenName],
+    options: [],
+    examples: [{ line: "detent token revoke ci", says: "ends all its secrets" }],
+  },
+  ({ name, ...place }) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const ended = yield* revokeToken(name)
+      yield* output.value({ name, ...ended }, () => `${name} is revoked\n`)
+    }).pipe(Effect.provide(observing(place))),
+)
