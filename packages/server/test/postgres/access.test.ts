@@ -112,7 +112,7 @@ describe.each(databases)("%s", (_, database) => {
       const rows = yield* Effect.flatMap(sql, (client) =>
         client.unsafe<object>(`select * from ${client.onDialectOrElse({ pg: () => "detent.tokens", orElse: () => "detent_tokens" })}`),
       )
-      assert.notInclude(inspect(rows), token.split(".")[1])
+      assert.notInclude(inspect(rows), token.slice(token.indexOf(".") + 1))
       assert.notInclude((yield* get("audit")).text, token)
     }),
   )
