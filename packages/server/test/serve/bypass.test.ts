@@ -69,7 +69,9 @@ describe("the role of a request", () => {
       const answer = yield* request(`${url}/api/v1/machines`, { headers: { authorization: `Bearer ${operate}` } })
       assert.strictEqual(answer.status, 200)
       assert.isTrue(seen.some((one) => one.includes("/api/v1/machines")))
-      const secrets = seen.filter((one) => /capability|role/i.test(one) || one.includes(operate))
+      // Statements name columns, and have no values in them.
+      const isStatement = (one: string) => one.startsWith("db.query.text=")
+      const secrets = seen.filter((one) => (/capability|role/i.test(one) && !isStatement(one)) || one.includes(operate))
       assert.deepStrictEqual(secrets, [])
 
       const headers = [

@@ -29,7 +29,10 @@ describe("the session of a browser", () => {
       const { url } = yield* served({ serve: tokens })
       const { answer, cookie, headers } = yield* opened(url, read)
       const { port } = new URL(url)
-      assert.match(cookie, new RegExp(`^detent-${port}=read\\.[0-9a-z]+\\.[\\w-]{43}; Max-Age=43200; Path=/; HttpOnly; SameSite=Strict$`))
+      assert.match(
+        cookie,
+        new RegExp(`^detent-${port}=read\\.[0-9a-z]+\\.\\.[\\w-]{43}; Max-Age=43200; Path=/; HttpOnly; SameSite=Strict$`),
+      )
       assert.notInclude(cookie, read)
       const shown = JSON.parse((yield* request(`${url}/api/v1/session`, { headers })).text)
       assert.deepStrictEqual(shown, JSON.parse(answer.text))
@@ -145,18 +148,20 @@ describe("the cookie of a session", () => {
 
   it("cannot be given another role, expiry or signature", () => {
     const cookies = new SessionCookies(both, () => 1_000_000)
-    const [role, expiry = "", signature = ""] = cookies.begin("read")?.value.split(".") ?? []
+    const [role, expiry = "", , signature = ""] = cookies.begin("read")?.value.split(".") ?? []
     assert.strictEqual(role, "read")
     for (const forged of [
-      `operate.${expiry}.${signature}`,
-      `read.${expiry}z.${signature}`,
-      `read.${expiry}.${"A".repeat(43)}`,
-      `read.${expiry}.`,
+      `operate.${expiry}..${signature}`,
+      `read.${expiry}z..${signature}`,
+      `read.${expiry}.${"A".repeat(43)}.${signature}`,
+      `read.${expiry}..${"A".repeat(43)}`,
+      `read.${expiry}.${signature}`,
+      `read.${expiry}..`,
       `read.${expiry}`,
       "",
     ])
       assert.isUndefined(cookies.of(sent(forged)), forged)
-    assert.deepInclude(cookies.of(sent(`read.${expiry}.${signature}`)), { role: "read" })
+    assert.deepInclude(cookies.of(sent(`read.${expiry}..${signature}`)), { role: "read" })
   })
 
   it("is renewed in its second half", () => {
