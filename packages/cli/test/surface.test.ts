@@ -206,6 +206,7 @@ const onlyCommands: Readonly<Record<string, string>> = {
   completions: "are for a shell",
   "data copy": "reads a database that no process works in",
   "data backup": "writes files of this machine",
+  "audit export": "sends the request of `audit list` for each page",
   "data restore": "makes a workspace",
   "instance ask": "a question is an event: the request that sends it answers it",
 }

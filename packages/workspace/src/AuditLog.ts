@@ -170,9 +170,8 @@ const shortOf = (field: unknown): Schema.Json => {
 export const changeAudited = <A, E, R>(change: KeyedChange, making: Effect.Effect<A, E, R>) =>
   changeOnce(change, isAudited(change.operation) ? audited(change, making) : making)
 
-/** Adds a change to the audit log, with its outcome. */
-export const audited = <A, E, R>(
-  { operation, params, content }: Omit<KeyedChange, "key">,
+const audited = <A, E, R>(
+  { operation, params, content }: KeyedChange,
   making: Effect.Effect<A, E, R>,
 ): Effect.Effect<A, E | PersistenceFailed, R | AuditLog> =>
   Effect.gen(function* () {

@@ -262,13 +262,16 @@ export interface KeyedChange {
   readonly params: unknown
   readonly content: unknown
   readonly key: string | undefined
+  /** The answer has a secret, so it is not kept: a repeated request runs again, and is refused. */
+  readonly isSecret?: boolean | undefined
 }
 
 /** Makes a change once per key; without a key, always. The server and the command line share the keys. */
-export const changeOnce = <A, E, R>({ operation, params, content, key }: KeyedChange, change: Effect.Effect<A, E, R>) =>
+export const changeOnce = <A, E, R>({ operation, params, content, key, isSecret = false }: KeyedChange, change: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const acted = Effect.provideService(change, CurrentActor, yield* actor)
     if (key === undefined) return yield* acted
     const keys = yield* RequestKeys
-    return yield* keys.once({ operation: `${operation} ${JSON.stringify(params ?? {})}`, key, content: content ?? null }, acted)
+    const request = { operation: `${operation} ${JSON.stringify(params ?? {})}`, key, content: content ?? null }
+    return yield* isSecret ? keys.guard(request, acted) : keys.once(request, acted)
   })

@@ -77,8 +77,8 @@ export class AccessApi extends HttpApiGroup.make("access")
       .annotate(OpenApi.Summary, "Make a named token")
       .annotate(
         OpenApi.Description,
-        "A token of a role, for all machines or for some. The secret is in this answer only, and the answer is not repeated for an " +
-          "idempotency key. Servers accept it within two seconds.",
+        "A token of a role, for all machines or for some. The secret is in this answer only, and a repeated request does not get it " +
+          "again. Servers accept it within two seconds.",
       ),
     HttpApiEndpoint.post("rotateToken", `${path}/rotate`, { params, payload: RotateToken, success: MadeToken, error })
       .annotate(OpenApi.Summary, "Replace the secret of a token")

@@ -15,6 +15,8 @@ export interface Change {
   /** The content of a request without a body. Default: the body. */
   readonly content?: unknown
   readonly key: string | undefined
+  /** The answer has a secret, so it is not kept for the key. */
+  readonly isSecret?: boolean
 }
 
 const isKey = (key: string): boolean => /^[\x21-\x7e]{1,200}$/.test(key)
@@ -26,8 +28,8 @@ export const checkKey = (key: string | undefined): Effect.Effect<void, WrongUsag
     : Effect.fail(new WrongUsage({ problem: "--key does not fit", nextStep: "it has 1 to 200 visible ASCII characters" }))
 
 /** Changes the database directly: for changes that a running server does not cache. */
-export const changedHere = <A, E, R>({ operation, params, json, content = json, key }: Change, here: Effect.Effect<A, E, R>) =>
-  Effect.andThen(checkKey(key), changeAudited({ operation, params, content, key }, here))
+export const changedHere = <A, E, R>({ operation, params, json, content = json, key, isSecret }: Change, here: Effect.Effect<A, E, R>) =>
+  Effect.andThen(checkKey(key), changeAudited({ operation, params, content, key, isSecret }, here))
 
 /** Returns the server's answer, or the result of the operation in this process. */
 export const changed = <A, E, R, Answer = unknown>(

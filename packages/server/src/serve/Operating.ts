@@ -48,6 +48,8 @@ interface Changing {
   readonly payload?: unknown
   /** The content of a request without a body. Default: the body. */
   readonly content?: unknown
+  /** The answer has a secret, so it is not kept for the key. */
+  readonly isSecret?: boolean
 }
 
 const isKey = Schema.is(IdempotencyKey)
@@ -55,10 +57,12 @@ const isKey = Schema.is(IdempotencyKey)
 /** Runs an operation that changes something. With an Idempotency-Key, it runs once per key. */
 export const makeChanging = <S = never>() =>
   Effect.map(makeOperating<S>(), (operating) => <A, E extends OperationError, R>(input: Changing, operation: Effect.Effect<A, E, R>) => {
-    const { request, endpoint, group, params, payload, content = payload } = input
+    const { request, endpoint, group, params, payload, content = payload, isSecret } = input
     const key = request.headers["idempotency-key"]
     if (key !== undefined && !isKey(key)) return Effect.fail(keyInvalid)
-    const change = operating(changeAudited({ operation: `${group.identifier}.${endpoint.identifier}`, params, content, key }, operation))
+    const change = operating(
+      changeAudited({ operation: `${group.identifier}.${endpoint.identifier}`, params, content, key, isSecret }, operation),
+    )
     return payload === undefined ? Effect.andThen(refuseFields(request), change) : change
   })
 

@@ -185,7 +185,7 @@ describe.each(databases)("%s", (_, database) => {
         ["operate", "commands.pause", { queue: "jobs" }, "done"],
         ["operate", "instances.fork", { machine: "tally", id: "a-1" }, "refused"],
         ["ci", "commands.pause", { queue: "mails" }, "done"],
-        ["operate", "tokens.create", { name: "ci" }, "done"],
+        ["operate", "access.createToken", { name: "ci" }, "done"],
       ])
       assert.include(entries[1].problem, "7")
       const page = bodyOf(yield* get("audit?limit=1&operation=commands."))

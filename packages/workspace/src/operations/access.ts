@@ -3,7 +3,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { AccessTokens, type TokenRequest } from "../AccessTokens.ts"
-import { AuditLog, audited } from "../AuditLog.ts"
+import { AuditLog } from "../AuditLog.ts"
 import { TokenRefused } from "../errors.ts"
 import { optional } from "../optional.ts"
 
@@ -20,35 +20,23 @@ const millisIn = (text: string | undefined): Effect.Effect<number | undefined, T
     : Effect.fail(new TokenRefused({ problem: `${text} is no length of time`, nextStep: 'write it as in "90 days" or "12 hours"' }))
 }
 
-/**
- * Makes a token. Its answer has the secret, so it is not kept for an idempotency key: after a lost answer, revoke the token and make
- * another.
- */
+/** Makes a token. Its answer has the secret, which is shown once: after a lost answer, revoke the token and make another. */
 export const createToken = ({ expiresIn, ...request }: CreateToken) =>
-  audited(
-    { operation: "tokens.create", params: { name: request.name }, content: { ...request, expiresIn } },
-    Effect.gen(function* () {
-      const expiresInMillis = yield* millisIn(expiresIn)
-      return yield* (yield* AccessTokens).create({ ...request, ...optional({ expiresInMillis }) })
-    }),
-  )
+  Effect.gen(function* () {
+    const expiresInMillis = yield* millisIn(expiresIn)
+    return yield* (yield* AccessTokens).create({ ...request, ...optional({ expiresInMillis }) })
+  })
 
 /** Makes a new secret of a token. `keep`: how long the one before remains valid. Default: a day. */
 export const rotateToken = (name: string, keep = "1 day") =>
-  audited(
-    { operation: "tokens.rotate", params: { name }, content: { keep } },
-    Effect.gen(function* () {
-      const keepMillis = yield* millisIn(keep)
-      return yield* (yield* AccessTokens).rotate(name, keepMillis ?? 0)
-    }),
-  )
+  Effect.gen(function* () {
+    const keepMillis = yield* millisIn(keep)
+    return yield* (yield* AccessTokens).rotate(name, keepMillis ?? 0)
+  })
 
 /** Ends all secrets of a token. */
 export const revokeToken = (name: string) =>
-  audited(
-    { operation: "tokens.revoke", params: { name }, content: undefined },
-    Effect.flatMap(AccessTokens, (tokens) => Effect.map(tokens.revoke(name), (count) => ({ revoked: count }))),
-  )
+  Effect.flatMap(AccessTokens, (tokens) => Effect.map(tokens.revoke(name), (count) => ({ revoked: count })))
 
 export const listTokens = Effect.flatMap(AccessTokens, ({ list }) => list)
 

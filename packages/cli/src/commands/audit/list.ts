@@ -20,7 +20,7 @@ export default command(
     ],
     examples: [
       { line: 'detent audit list --actor "user ada" --since 2days', says: "what ada did since the day before yesterday" },
-      { line: "detent audit list --operation tokens.", says: "tokens that were made, rotated and revoked" },
+      { line: "detent audit list --operation access.", says: "tokens that were made, rotated and revoked" },
     ],
   },
   (input) =>

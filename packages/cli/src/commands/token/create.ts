@@ -2,7 +2,9 @@ import { createToken } from "@detent/workspace/operations/access"
 import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import { command } from "../../line/Command.ts"
+import { changedHere } from "../../workspace/Changing.ts"
 import { observing } from "../../workspace/Opening.ts"
+import { keyOption } from "../shared.ts"
 import { namesIn, shown } from "./shared.ts"
 
 export default command(
@@ -18,6 +20,7 @@ export default command(
       { name: "machine", kind: "text", value: "NAME,…", summary: "only instances of these machines" },
       { name: "event", kind: "text", value: "NAME,…", summary: "with --machine: only these events may be sent, and nothing else changed" },
       { name: "expires", kind: "text", value: "TIME", summary: 'how long it is valid, such as "90 days". Default: it does not end' },
+      keyOption,
     ],
     examples: [
       { line: "detent token create ci --role operate --expires '90 days'", says: "may do everything for 90 days" },
@@ -27,9 +30,9 @@ export default command(
       },
     ],
   },
-  ({ name, role, machine, event, expires, ...place }) =>
-    Effect.flatMap(
-      createToken({ name, role, ...optional({ machines: namesIn(machine), events: namesIn(event), expiresIn: expires }) }),
-      shown,
-    ).pipe(Effect.provide(observing(place))),
+  ({ name, role, machine, event, expires, key, ...place }) => {
+    const json = { name, role, ...optional({ machines: namesIn(machine), events: namesIn(event), expiresIn: expires }) }
+    const change = { operation: "access.createToken", params: { name }, json, key, isSecret: true }
+    return Effect.flatMap(changedHere(change, createToken(json)), shown).pipe(Effect.provide(observing(place)))
+  },
 )
