@@ -82,7 +82,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
 }
 
 const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
-  const { event, from, through, state, at, dedupeId, cause, replaced } = entry
+  const { event, from, through, state, at, dedupeId, replaced } = entry
   const way = [from, ...through, state._tag]
   return (
     <section>
@@ -94,7 +94,7 @@ const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
         </span>
       </p>
       <p className="truncate text-xs text-muted">
-        {causeText(cause)}
+        {causeText(entry)}
         {dedupeId === undefined ? "" : ` · sent as ${dedupeId}`}
       </p>
       <div className="mt-2">
@@ -115,7 +115,7 @@ const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
   )
 }
 
-const causeText = (cause: HistoryEntry["cause"]): string => {
+const causeText = ({ cause, actor }: Pick<HistoryEntry, "cause" | "actor">): string => {
   switch (cause.kind) {
     case "timer":
       return `by the timer ${cause.name}`
@@ -124,7 +124,7 @@ const causeText = (cause: HistoryEntry["cause"]): string => {
     case "machine":
       return `by the machine itself, at step ${cause.sequence}`
     default:
-      return "by a sender"
+      return actor.kind === "code" ? "by a sender" : `by ${actor.kind} ${actor.name}`
   }
 }
 
