@@ -148,6 +148,49 @@ describe("a model from the command line", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.live("is told the user's instructions and glossary, and reads documents again when they change", () =>
+    Effect.gen(function* () {
+      const { server, cwd, line, detent } = yield* project(shipModel)
+      yield* Effect.promise(() => writeFile(join(cwd, "rules.txt"), "Leave out tugs."))
+      yield* Effect.promise(() => writeFile(join(cwd, "words.txt"), "TEU: twenty-foot equivalent unit\n"))
+      yield* Effect.promise(() => writeFile(join(cwd, "wrong.txt"), "no meaning\n"))
+      const { code, err } = yield* detent(...line, "--instructions", "rules.txt", "--glossary", "words.txt")
+      assert.strictEqual(code, 0, err)
+      const asked = JSON.stringify(server.heard[0]?.body)
+      assert.include(asked, "Leave out tugs.")
+      assert.include(asked, "- TEU: twenty-foot equivalent unit")
+      assert.include((yield* detent(...line, "--instructions", "rules.txt", "--glossary", "words.txt")).out, "5 unchanged")
+      assert.notInclude((yield* detent(...line, "--instructions", "rules.txt")).out, "unchanged")
+      const wrong = yield* detent(...line, "--glossary", "wrong.txt")
+      assert.strictEqual(wrong.code, 2)
+      assert.include(wrong.err, "--glossary wrong.txt, line 1 is no word with its meaning; write WORD: MEANING on each line")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("that states what the text does not prove is shown with what it said, and the graph is without it", () =>
+    Effect.gen(function* () {
+      const invented = { subject: 1, property: "passed", object: 1, value: null, normalized: null, quote: "ShipAdagio sank", confidence: 1 }
+      const script = (heard: Heard): Turn => {
+        const turn = shipModel(heard)
+        const { asks, text } = questionIn(heard)
+        if (asks !== "facts" || !text.includes("ShipAdagio") || typeof turn !== "object" || !("says" in turn)) return turn
+        return { says: { facts: [...(turn.says as { facts: ReadonlyArray<unknown> }).facts, invented, { ...invented, property: "sank" }] } }
+      }
+      const { line, detent } = yield* project(script)
+      const { code, out, err } = yield* detent(...line)
+      assert.strictEqual(code, 0, err)
+      const reasons = [
+        'passed "ShipAdagio sank" (Adagio.txt): the text does not have these words',
+        'sank "ShipAdagio sank" (Adagio.txt): the ontology does not have the property',
+      ]
+      assert.include(out, `2 answers of the model are not in the graph: ${reasons.join(", ")}`)
+      const id = /^batch +(\S+)/.exec(out)?.[1] ?? ""
+      const [status] = statuses((yield* detent("batch", "show", id, "--json")).out)
+      assert.deepInclude(status, { relations: 5 })
+      assert.strictEqual(status?.refused?.count, 2)
+    }).pipe(Effect.scoped),
+  )
+
   it.live("is refused with a next step where it cannot be used", () =>
     Effect.gen(function* () {
       const { line, cwd, detent } = yield* project(shipModel)

@@ -104,6 +104,10 @@ export const ExtractorSelection = Schema.Struct({
   price: Schema.optionalKey(BatchPrice),
   /** How much a reasoning model thinks before it answers. Default: the model's own. */
   effort: Schema.optionalKey(ReasoningEffort),
+  /** What a model should know beside the ontology: conventions of the documents, what to leave out. */
+  instructions: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(10_000))),
+  /** Words of the documents, and what they mean, for a model. */
+  glossary: Schema.optionalKey(Schema.Record(Schema.String, Schema.String).check(Schema.isMaxProperties(500))),
   /** In place of `limits.requestsPerMinute`. Calls of other batches to the same model count, too. */
   requestsPerMinute: Schema.optionalKey(Positive),
 })

@@ -52,6 +52,8 @@ const config = Schema.optionalKey(
     price: BatchConfig.fields.price,
     effort: BatchConfig.fields.effort,
     requestsPerMinute: BatchConfig.fields.requestsPerMinute,
+    instructions: BatchConfig.fields.instructions,
+    glossary: BatchConfig.fields.glossary,
   }),
 )
 

@@ -1,4 +1,5 @@
 /** Starts a batch from a manifest or a folder: through the server of the workspace, or in this process where no server runs. */
+import { readFile } from "node:fs/promises"
 import {
   BaseUrl,
   type BatchConfig,
@@ -10,6 +11,7 @@ import {
   priceFrom,
   ReasoningEffort,
 } from "@detent/knowledge"
+import { describe } from "@detent/machine/internal"
 import * as batches from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -26,6 +28,8 @@ export interface ModelInput {
   readonly price?: string | undefined
   readonly effort?: string | undefined
   readonly rpm?: number | undefined
+  readonly instructions?: string | undefined
+  readonly glossary?: string | undefined
 }
 
 export const selectionOf = (input: ModelInput) =>
@@ -51,7 +55,36 @@ export const selectionOf = (input: ModelInput) =>
       ? {}
       : { effort: checked("effort", ReasoningEffort, input.effort, `give one of ${ReasoningEffort.literals.join(", ")}`) }),
     ...(input.rpm === undefined ? {} : { requestsPerMinute: Effect.succeed(input.rpm) }),
+    ...(input.instructions === undefined ? {} : { instructions: fileAt("instructions", input.instructions) }),
+    ...(input.glossary === undefined
+      ? {}
+      : { glossary: Effect.flatMap(fileAt("glossary", input.glossary), (text) => glossaryIn(input.glossary ?? "", text)) }),
   })
+
+const fileAt = (option: string, path: string): Effect.Effect<string, WrongUsage> =>
+  Effect.tryPromise({
+    try: () => readFile(path, "utf8"),
+    catch: (cause) => new WrongUsage({ problem: `--${option} ${path} cannot be read: ${describe(cause)}`, nextStep: "name a text file" }),
+  })
+
+/** A glossary has a word and its meaning on each line: `TEU: twenty-foot equivalent unit`. */
+const glossaryIn = (path: string, text: string): Effect.Effect<Readonly<Record<string, string>>, WrongUsage> => {
+  const entries: Array<readonly [string, string]> = []
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue
+    const colon = line.indexOf(":")
+    const [word, meaning] = [line.slice(0, Math.max(colon, 0)).trim(), line.slice(colon + 1).trim()]
+    if (word === "" || meaning === "")
+      return Effect.fail(
+        new WrongUsage({
+          problem: `--glossary ${path}, line ${index + 1} is no word with its meaning`,
+          nextStep: "write WORD: MEANING on each line",
+        }),
+      )
+    entries.push([word, meaning])
+  }
+  return Effect.succeed(Object.fromEntries(entries))
+}
 
 const checked = <A>(option: string, schema: Schema.Codec<A, unknown>, text: string, nextStep: string): Effect.Effect<A, WrongUsage> =>
   Effect.mapError(

@@ -82,6 +82,7 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
       ...view.languages.flatMap(unreadPairs),
       ["not read", view.misfits === undefined ? undefined : misfitsText(view.misfits)],
       ["skipped", view.skipped === undefined ? undefined : skippedText(view.skipped)],
+      ["refused", view.refused === undefined ? undefined : refusedText(view.refused)],
       ["withdrawn", withdrawn === 0 ? undefined : `${counted(withdrawn, "document")} no longer in the folder or manifest`],
       ["graph", `${view.namespace}${standing?.isWithdrawn === true ? "; the facts of this batch were withdrawn from it" : ""}`],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
@@ -134,6 +135,13 @@ const misfitsText = ({ count, examples }: NonNullable<BatchView["misfits"]>): st
 const skippedText = ({ count, examples }: NonNullable<BatchView["skipped"]>): string => {
   const shown = examples.map(({ source, text, problem }) => `"${oneLine(text).slice(0, 40)}" (${source.split("/").at(-1)}): ${problem}`)
   return `${counted(count, "chunk")} without an answer of the model: ${shown.join(", ")}${count > examples.length ? ", ..." : ""}`
+}
+
+/** `2 answers of the model are not in the graph: passed "A passed B" (a.txt): the text does not have these words`. */
+const refusedText = ({ count, examples }: NonNullable<BatchView["refused"]>): string => {
+  const shown = examples.map(({ source, text, problem }) => `${oneLine(text).slice(0, 80)} (${source.split("/").at(-1)}): ${problem}`)
+  const what = count === 1 ? "1 answer of the model is" : `${count} answers of the model are`
+  return `${what} not in the graph: ${shown.join(", ")}${count > examples.length ? ", ..." : ""}`
 }
 
 /** `: 3 open, 1 accepted, 0 rejected`. */

@@ -53,6 +53,7 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
     outcome,
     misfits,
     skipped,
+    refused,
     extractor,
   } = status
   return (
@@ -115,6 +116,16 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
               {skipped.examples
                 .slice(0, 2)
                 .map(({ text, problem }) => `“${text}” (${problem})`)
+                .join(" and ")}
+              .
+            </p>
+          )}
+          {refused === undefined ? null : (
+            <p className="text-warn">
+              {countText(refused.count)} {refused.count === 1 ? "answer of the model is" : "answers of the model are"} not in the graph:{" "}
+              {refused.examples
+                .slice(0, 2)
+                .map(({ text, problem }) => `${text} (${problem})`)
                 .join(" and ")}
               .
             </p>

@@ -170,7 +170,11 @@ export const settingOf = (
       resolveEntities,
     } = config
     const ontologyHash = ontologyVersion.split("@")[1]
-    return contentHashOf(JSON.stringify([schemaVersion, ontologyHash, extractor, examplesHash ?? "", pipeline, resolveEntities]))
+    const { instructions, glossary } = config
+    const guidance = instructions === undefined && glossary === undefined ? [] : [instructions ?? "", glossary ?? {}]
+    return contentHashOf(
+      JSON.stringify([schemaVersion, ontologyHash, extractor, examplesHash ?? "", pipeline, resolveEntities, ...guidance]),
+    )
   })
 
 /** The batch and the graph it is for. */

@@ -19,7 +19,7 @@ import type { Manifest, ManifestDocument } from "./Manifest.ts"
 export type DocumentOutcome =
   | {
       readonly _tag: "Completed"
-      readonly result: Pick<RunResult, "entities" | "facts" | "forReview" | "misfits" | "skipped" | "language" | "unread">
+      readonly result: Pick<RunResult, "entities" | "facts" | "forReview" | "misfits" | "skipped" | "refused" | "language" | "unread">
     }
   /** The graph already has this version of the document, as it is described there. */
   | { readonly _tag: "Unchanged"; readonly before: Pick<GraphDocument, "language" | "unread"> }

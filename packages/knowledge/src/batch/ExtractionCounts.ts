@@ -51,6 +51,7 @@ export const countedAtEnd = (state: Extracting, { documents }: Manifest) =>
     const log = yield* BatchEventLog
     const misfits = yield* runs.misfits(batchId)
     const skipped = yield* runs.skipped(batchId)
+    const refused = yield* runs.refused(batchId)
     const succeeded = (yield* runs.ofBatch(batchId)).filter(({ status }) => status === "succeeded")
     const own = new Set<string>(succeeded.map(({ documentId }) => documentId))
     const others = documents.flatMap(({ documentId }) => (own.has(documentId) ? [] : [documentId]))
@@ -66,6 +67,7 @@ export const countedAtEnd = (state: Extracting, { documents }: Manifest) =>
       ...(yield* countedSoFar(state)),
       ...(misfits === undefined ? {} : { misfits }),
       ...(skipped === undefined ? {} : { skipped }),
+      ...(refused === undefined ? {} : { refused }),
       languages: languages.counted(),
     }
   })

@@ -16,10 +16,12 @@ import { Extractions } from "../runs/Extractions.ts"
 import { Extractors } from "../runs/Extractors.ts"
 import {
   addMisfits,
+  addRefused,
   addSkipped,
   isEndedWithBatch,
   isStoreAway,
   type Misfits,
+  type RefusedItems,
   RunEnding,
   RunFailed,
   type SkippedChunks,
@@ -221,6 +223,7 @@ export const startReport = (
     let currentDocumentId: DocumentId | undefined
     let misfits: Misfits | undefined
     let skipped: SkippedChunks | undefined
+    let refused: RefusedItems | undefined
     const languages = new LanguageCounts()
     const waiting = new Set<DocumentEvent>()
     const unchanged = new Set<DocumentId>()
@@ -239,6 +242,7 @@ export const startReport = (
           counted.reviewCount += forReview
           misfits = addMisfits(misfits, read.misfits)
           skipped = addSkipped(skipped, read.skipped)
+          refused = addRefused(refused, read.refused)
           return
         }
         case "Unchanged":
@@ -301,6 +305,7 @@ export const startReport = (
       ...(usage === undefined ? {} : { usage }),
       ...(misfits === undefined ? {} : { misfits }),
       ...(skipped === undefined ? {} : { skipped }),
+      ...(refused === undefined ? {} : { refused }),
       languages: languages.counted(),
     })
 

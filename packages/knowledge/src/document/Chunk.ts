@@ -6,4 +6,13 @@ export interface Chunk {
   readonly offset: number
   /** The language of the document, as a tag such as `de`. Absent if it could not be detected. */
   readonly language?: string
+  /** Where the chunk stands, for readers that see no more of the document. */
+  readonly context?: ChunkContext
+}
+
+export interface ChunkContext {
+  /** The headings above the chunk, from the title of the document on. */
+  readonly headings: ReadonlyArray<string>
+  /** The end of the text before the chunk. */
+  readonly before: string
 }

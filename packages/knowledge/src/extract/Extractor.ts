@@ -35,6 +35,13 @@ export interface KnownEntity {
   readonly types: ReadonlyArray<string>
 }
 
+/** An item of an extractor's answer that gives no entity and no fact. */
+export interface RejectedItem {
+  /** What it says: its property or class, and its quote. */
+  readonly text: string
+  readonly problem: string
+}
+
 export interface ExtractorService {
   /** The name in provenance: `built-in`, `anthropic/claude-…`, `openai/…`. */
   readonly name: string
@@ -52,6 +59,7 @@ export interface ExtractorService {
       readonly usage: Usage
       /** Values that give no fact. */
       readonly misfits?: ReadonlyArray<Misfit>
+      readonly rejected?: ReadonlyArray<RejectedItem>
     },
     ExtractionFailed
   >
@@ -59,7 +67,10 @@ export interface ExtractorService {
     chunk: Chunk,
     mentions: ReadonlyArray<Mention>,
     ontology: OntologyIndex,
-  ) => Effect.Effect<{ readonly facts: ReadonlyArray<Fact>; readonly usage: Usage }, ExtractionFailed>
+  ) => Effect.Effect<
+    { readonly facts: ReadonlyArray<Fact>; readonly usage: Usage; readonly rejected?: ReadonlyArray<RejectedItem> },
+    ExtractionFailed
+  >
 }
 
 export class Extractor extends Context.Service<Extractor, ExtractorService>()("@detent/knowledge/Extractor") {}

@@ -12,7 +12,15 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { Chunk } from "../document/Chunk.ts"
-import { addUsage, type ExtractionFailed, type ExtractorService, type KnownEntity, noUsage, type Usage } from "../extract/Extractor.ts"
+import {
+  addUsage,
+  type ExtractionFailed,
+  type ExtractorService,
+  type KnownEntity,
+  noUsage,
+  type RejectedItem,
+  type Usage,
+} from "../extract/Extractor.ts"
 import { type Fact, type Mention, type Misfit, StoredFact, StoredMention, splitByConfidence } from "../fact/Fact.ts"
 import { entityIri, type FactSource, factTriples, mentionTriples, statementOf } from "../fact/FactGraph.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
@@ -23,7 +31,7 @@ import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import type { RunId } from "../storage/Identity.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
 import type { Equipment } from "./Extractors.ts"
-import { addMisfits, addSkipped, type ExtractionRun, type Misfits, type SkippedChunks } from "./Run.ts"
+import { addMisfits, addRefused, addSkipped, type ExtractionRun, type Misfits, type RefusedItems, type SkippedChunks } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
 import { type RunStep, RunStore } from "./RunStore.ts"
 import { contentKey, entitiesKey, graphKey, type RunStoreFailed, reviewKey, type StepResult } from "./RunTables.ts"
@@ -104,6 +112,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
       forReview: review.length,
       ...misfitsIn(input, found.misfits),
       ...skippedIn(input, found.skipped),
+      ...refusedIn(input, found.rejected),
       calls: usage.calls,
       inputTokens: usage.inputTokens,
       outputTokens: usage.outputTokens,
@@ -151,6 +160,14 @@ const skippedIn = ({ run }: StepInput, skipped: ReadonlyArray<SkippedChunk>): { 
   return all === undefined ? {} : { skipped: all }
 }
 
+const refusedIn = ({ run }: StepInput, rejected: ReadonlyArray<RejectedItem>): { readonly refused?: RefusedItems } => {
+  const counted = rejected.map(
+    ({ text, problem }): RefusedItems => ({ count: 1, examples: [{ source: run.inputUri, text: text.slice(0, longestExample), problem }] }),
+  )
+  const all = counted.reduce<RefusedItems | undefined>(addRefused, undefined)
+  return all === undefined ? {} : { refused: all }
+}
+
 // The findings of a step: entities, then the facts between them, as a graph and as a registry. This part stores nothing, so that
 // callers can use it without a run.
 
@@ -178,6 +195,8 @@ export interface ChunkFindings {
   /** Values that give no fact. Those in the overlap of two chunks occur twice. */
   readonly misfits: ReadonlyArray<Misfit>
   readonly skipped: ReadonlyArray<SkippedChunk>
+  /** Those in the overlap of two chunks occur twice. */
+  readonly rejected: ReadonlyArray<RejectedItem>
   /** Only the entities of these chunks: the registry of a document is the union over its steps. */
   readonly registry: EntityRegistry
   readonly usage: Usage
@@ -205,6 +224,7 @@ export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, 
       review,
       misfits: found.flatMap((one) => one.misfits),
       skipped,
+      rejected: found.flatMap((one) => one.rejected),
       registry: registryOf(input, sure),
       usage: found.reduce((sum, one) => addUsage(sum, one.usage), noUsage),
     }
@@ -215,6 +235,7 @@ interface Found {
   readonly mentions: ReadonlyArray<Mention>
   readonly facts: ReadonlyArray<Fact>
   readonly misfits: ReadonlyArray<Misfit>
+  readonly rejected: ReadonlyArray<RejectedItem>
   readonly usage: Usage
   /** Why the extractor did not answer for the chunk. */
   readonly refusal?: ExtractionFailed
@@ -245,12 +266,14 @@ const readChunk = (input: FindingInput, chunk: Chunk): Effect.Effect<Found, Extr
     const { extractor, ontology, known = [], answers } = input
     const finding = extractor.entities(chunk, ontology, known)
     const named = yield* answerTo(answers === undefined ? finding : answers.entities(chunk, [ontology.hash, known], finding))
-    if (Result.isFailure(named)) return { chunk, mentions: [], misfits: [], facts: [], usage: noUsage, refusal: named.failure }
-    const { mentions, usage, misfits = [] } = named.success
+    const none = { chunk, mentions: [], misfits: [], rejected: [], facts: [] }
+    if (Result.isFailure(named)) return { ...none, usage: noUsage, refusal: named.failure }
+    const { mentions, usage, misfits = [], rejected = [] } = named.success
     const stating = extractor.facts(chunk, mentions, ontology)
     const stated = yield* answerTo(answers === undefined ? stating : answers.facts(chunk, [ontology.hash, mentions], stating))
-    if (Result.isFailure(stated)) return { chunk, mentions, misfits, facts: [], usage, refusal: stated.failure }
-    return { chunk, mentions, misfits, facts: stated.success.facts, usage: addUsage(usage, stated.success.usage) }
+    if (Result.isFailure(stated)) return { ...none, mentions, misfits, rejected, usage, refusal: stated.failure }
+    const { facts, rejected: ofFacts = [] } = stated.success
+    return { chunk, mentions, misfits, rejected: [...rejected, ...ofFacts], facts, usage: addUsage(usage, stated.success.usage) }
   })
 
 /**
@@ -303,17 +326,20 @@ const registryOf = ({ source }: FindingInput, found: ReadonlyArray<Found>): Enti
 // Answers of a model are stored when they arrive, until the checkpoint of their chunks covers them. After a crash in between, the model
 // is neither called nor paid again for them.
 
-const Entities = Schema.fromJsonString(Schema.Struct({ mentions: Schema.Array(StoredMention) }))
-const Facts = Schema.fromJsonString(Schema.Struct({ facts: Schema.Array(StoredFact) }))
+const rejected = Schema.optionalKey(Schema.Array(Schema.Struct({ text: Schema.String, problem: Schema.String })))
+const Entities = Schema.fromJsonString(Schema.Struct({ mentions: Schema.Array(StoredMention), rejected }))
+const Facts = Schema.fromJsonString(Schema.Struct({ facts: Schema.Array(StoredFact), rejected }))
 
 interface FoundEntities {
   readonly mentions: ReadonlyArray<Mention>
   readonly misfits?: ReadonlyArray<Misfit>
+  readonly rejected?: ReadonlyArray<RejectedItem>
   readonly usage: Usage
 }
 
 interface FoundFacts {
   readonly facts: ReadonlyArray<Fact>
+  readonly rejected?: ReadonlyArray<RejectedItem>
   readonly usage: Usage
 }
 
@@ -366,8 +392,8 @@ const loadAnswers = (run: RunId, extractor: string, chunks: ReadonlyArray<Chunk>
         })
 
     return {
-      entities: recalled<FoundEntities, typeof Entities.Type>("entities", Entities, ({ mentions }, usage) => ({ mentions, usage })),
-      facts: recalled<FoundFacts, typeof Facts.Type>("facts", Facts, ({ facts }, usage) => ({ facts, usage })),
+      entities: recalled<FoundEntities, typeof Entities.Type>("entities", Entities, (content, usage) => ({ ...content, usage })),
+      facts: recalled<FoundFacts, typeof Facts.Type>("facts", Facts, (content, usage) => ({ ...content, usage })),
     }
   })
 

@@ -17,6 +17,7 @@ import * as Stream from "effect/Stream"
 import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import type { Chunk } from "../document/Chunk.ts"
+import { withContext } from "../document/ChunkContext.ts"
 import { streamOnWorkers, titleOf, titleWithin } from "../document/DocumentReader.ts"
 import { noLanguage, UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { chunksOnWorkers, languageOnWorkers } from "../extract/TextOnWorkers.ts"
@@ -39,6 +40,7 @@ import {
 } from "./ExtractStep.ts"
 import {
   addMisfits,
+  addRefused,
   addSkipped,
   DocumentChanged,
   type DocumentVersion,
@@ -305,7 +307,7 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
     Effect.map(Storage, (storage) => {
       const source = { name: run.inputUri, ...(contentType === undefined ? {} : { contentType }) }
       const text = passing.text(streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri)), undefined, passing.declare))
-      const chunks = chunksOnWorkers(run.inputUri, { size: run.config.windowSize, overlap: run.config.overlap })(text)
+      const chunks = withContext(chunksOnWorkers(run.inputUri, { size: run.config.windowSize, overlap: run.config.overlap })(text))
       // A document without text has no facts, and is counted as not read. It is no failure, which a retry could change.
       return Stream.catchTag(chunks, "DocumentEmpty", () => Stream.empty)
     }),
@@ -314,6 +316,7 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
 const withStep = (total: RunResult, step: StepResult): RunResult => {
   const misfits = addMisfits(total.misfits, step.misfits)
   const skipped = addSkipped(total.skipped, step.skipped)
+  const refused = addRefused(total.refused, step.refused)
   const { cost, ...sum } = {
     ...spoken(total.language, total.unread),
     runId: total.runId,
@@ -324,6 +327,7 @@ const withStep = (total: RunResult, step: StepResult): RunResult => {
     forReview: total.forReview + step.forReview,
     ...(misfits === undefined ? {} : { misfits }),
     ...(skipped === undefined ? {} : { skipped }),
+    ...(refused === undefined ? {} : { refused }),
     calls: total.calls + step.calls,
     inputTokens: total.inputTokens + step.inputTokens,
     outputTokens: total.outputTokens + step.outputTokens,

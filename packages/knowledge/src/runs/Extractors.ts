@@ -20,7 +20,7 @@ import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import type { Chunk } from "../document/Chunk.ts"
 import * as BuiltIn from "../extract/builtin/BuiltIn.ts"
-import { checkExamples, type ExamplesRefused, readExamples } from "../extract/builtin/Example.ts"
+import { checkExamples, type Example, type ExamplesRefused, readExamples } from "../extract/builtin/Example.ts"
 import * as PooledBuiltIn from "../extract/builtin/PooledBuiltIn.ts"
 import { type ExtractionFailed, Extractor, type ExtractorService, noUsage, type Usage } from "../extract/Extractor.ts"
 import type { Said } from "../extract/model/Answer.ts"
@@ -49,7 +49,7 @@ import type { RunStoreFailed } from "./RunTables.ts"
 /** The extraction settings of a run. */
 export interface ExtractionSetting {
   readonly ontologyUri: StorageUri
-  /** One example per line; only the built-in extractor learns from them. */
+  /** One example per line: the built-in extractor learns from them, and a model is shown those that are near to its text. */
   readonly examplesUri?: StorageUri
   /** Default: the extractor of this process. */
   readonly selection?: ExtractorSelection
@@ -187,6 +187,9 @@ const makeExtractors = (
     const ontology = yield* ontologies
     const builtIn = yield* cached((examplesUri: StorageUri | undefined) => builtInFor(storage, examplesUri))
     const models = yield* makeModelExtractors(settings)
+    const examplesAt = yield* cached((uri: StorageUri) =>
+      Effect.flatMap(getText(storage, uri), (text) => Effect.fromResult(readExamples({ uri, text: beginningOf(text) }))),
+    )
     return {
       ontology,
       choose: models.choose,
@@ -197,7 +200,8 @@ const makeExtractors = (
           ontology: ontology(ontologyUri),
           extractor: Effect.gen(function* () {
             const chosen = selection.extractor === undefined ? yield* models.choose(selection) : selection
-            return isModel(chosen.extractor) ? yield* models.extractor(chosen, account ?? unkept) : yield* builtIn(examplesUri)
+            if (!isModel(chosen.extractor)) return yield* builtIn(examplesUri)
+            return yield* models.extractor(chosen, account ?? unkept, examplesUri === undefined ? [] : yield* examplesAt(examplesUri))
           }),
         }),
       estimator: ({ extractor = "built-in", ...selection }) => estimatorOf({ ...selection, extractor }, models),
@@ -205,6 +209,13 @@ const makeExtractors = (
         Effect.map(models.spent(account), (usage) => (usage === undefined ? undefined : { ...usage, currency: models.currency })),
     }
   })
+
+/** How much of the examples a model can be shown, in UTF-16 code units. */
+const longestExamples = 1_000_000
+
+/** Whole lines from the beginning of a text. */
+const beginningOf = (text: string): string =>
+  text.length <= longestExamples ? text : text.slice(0, text.lastIndexOf("\n", longestExamples) + 1)
 
 /** The account of a run that belongs to no batch and has nothing stored. */
 const unkept: Account = { id: "", spent: Effect.succeed(noUsage) }
@@ -274,7 +285,11 @@ interface ModelExtractors {
   /** Fails when a batch with this extractor could not make a single call. */
   readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
   readonly asking: ExtractorsService["asking"]
-  readonly extractor: (selection: ExtractorSelection, account: Account) => Effect.Effect<ModelExtractor, ExtractorRefused | RunStoreFailed>
+  readonly extractor: (
+    selection: ExtractorSelection,
+    account: Account,
+    examples?: ReadonlyArray<Example>,
+  ) => Effect.Effect<ModelExtractor, ExtractorRefused | RunStoreFailed>
   /** Undefined for an unknown price. */
   readonly price: (selection: ExtractorSelection) => ModelPrice | undefined
   readonly currency: string
@@ -434,6 +449,8 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
           price: wanted.price ?? (wanted.extractor === undefined || extractor === configured ? settings.price : undefined),
           effort: wanted.effort ?? settings.effort,
           requestsPerMinute: wanted.requestsPerMinute ?? settings.requestsPerMinute,
+          instructions: wanted.instructions ?? settings.instructions,
+          glossary: wanted.glossary ?? settings.glossary,
         }
         if (!isModel(extractor)) {
           if (baseUrl !== undefined) return yield* refused(extractor, "it has no address", "leave the base URL out, or name a model")
@@ -446,6 +463,8 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
           ...(own.price === undefined ? {} : { price: own.price }),
           ...(own.effort === undefined ? {} : { effort: own.effort }),
           ...(own.requestsPerMinute === undefined ? {} : { requestsPerMinute: own.requestsPerMinute }),
+          ...(own.instructions === undefined ? {} : { instructions: own.instructions }),
+          ...(own.glossary === undefined ? {} : { glossary: own.glossary }),
         }
       })
 
@@ -479,15 +498,20 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
           }
         }),
       check: (selection) => (isModel(selection.extractor) ? Effect.andThen(clientOf(selection), checkBudget(selection)) : Effect.void),
-      extractor: (selection, account) =>
+      extractor: (selection, account, examples = []) =>
         Effect.gen(function* () {
           const { client, gate } = yield* clientOf(selection)
           const own = price(selection)
-          const { requestsPerMinute: rate } = selection
+          const { requestsPerMinute: rate, instructions, glossary } = selection
           return yield* makeModelExtractor(client, {
             prices: own === undefined ? prices : { ...prices, models: [{ ...own, model: client.model }, ...prices.models] },
             gate,
             ...(rate === undefined ? {} : { requestsPerMinute: rate }),
+            guidance: {
+              examples,
+              ...(instructions === undefined ? {} : { instructions }),
+              ...(glossary === undefined ? {} : { glossary }),
+            },
             budget: yield* budgetFor(selection, account),
             ...(timeoutMillis === undefined ? {} : { timeout: timeoutMillis }),
             ...(attempts === undefined ? {} : { retry: { ...defaultRetryPolicy, attempts } }),

@@ -156,13 +156,23 @@ export const Misfits = Schema.Struct({
 })
 export type Misfits = typeof Misfits.Type
 
+const problemExamples = Schema.Array(Schema.Struct({ source: Schema.String, text: Schema.String, problem: Schema.String }))
+
 /** Chunks that a model refused, or answered with something else than was asked. Their documents are extracted without them. */
 export const SkippedChunks = Schema.Struct({
   count: Count,
   /** The first of them, with the beginning of their text. */
-  examples: Schema.Array(Schema.Struct({ source: Schema.String, text: Schema.String, problem: Schema.String })),
+  examples: problemExamples,
 })
 export type SkippedChunks = typeof SkippedChunks.Type
+
+/** Entities and facts of a model that the text does not prove, or the ontology does not allow. They are not in the graph. */
+export const RefusedItems = Schema.Struct({
+  count: Count,
+  /** The first of them: property or class, and the words that the model quotes. */
+  examples: problemExamples,
+})
+export type RefusedItems = typeof RefusedItems.Type
 
 /** How many examples are kept. */
 export const examplesKept = 5
@@ -178,6 +188,8 @@ const sumOf = <Example>(one: Counted<Example> | undefined, other: Counted<Exampl
     : { count: one.count + other.count, examples: [...one.examples, ...other.examples].slice(0, examplesKept) }
 
 export const addMisfits = (one: Misfits | undefined, other: Misfits | undefined): Misfits | undefined => sumOf(one, other)
+
+export const addRefused = (one: RefusedItems | undefined, other: RefusedItems | undefined): RefusedItems | undefined => sumOf(one, other)
 
 export const addSkipped = (one: SkippedChunks | undefined, other: SkippedChunks | undefined): SkippedChunks | undefined => sumOf(one, other)
 

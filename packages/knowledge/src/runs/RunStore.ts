@@ -23,12 +23,14 @@ import type { DocumentNode } from "../fact/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
 import {
   addMisfits,
+  addRefused,
   addSkipped,
   changeStatus,
   type ExtractionRun,
   examplesKept,
   type Misfits,
   messageOf,
+  type RefusedItems,
   type RunEnding,
   type RunStatus,
   RunStatusConflict,
@@ -166,6 +168,8 @@ export interface RunStoreService {
   readonly misfits: (batch: BatchId) => Effect.Effect<Misfits | undefined, RunStoreFailed>
   /** Chunks that succeeded runs of the batch did without. */
   readonly skipped: (batch: BatchId) => Effect.Effect<SkippedChunks | undefined, RunStoreFailed>
+  /** What models said to succeeded runs of the batch and was not taken. */
+  readonly refused: (batch: BatchId) => Effect.Effect<RefusedItems | undefined, RunStoreFailed>
 }
 
 export class RunStore extends Context.Service<RunStore, RunStoreService>()("@detent/knowledge/RunStore") {
@@ -250,8 +254,8 @@ const make = (patience: Duration.Input) =>
         orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
       })
 
-    /** How many misfits or skipped chunks the result of a checkpoint `c` has; null for none. */
-    const countIn = (field: "misfits" | "skipped") =>
+    /** How many misfits, skipped chunks or refused items the result of a checkpoint `c` has; null for none. */
+    const countIn = (field: "misfits" | "skipped" | "refused") =>
       sql.onDialectOrElse({
         pg: () => sql.literal(`(c.result_json::json#>>'{${field},count}')::double precision`),
         orElse: () => sql.literal(`json_extract(c.result_json, '$.${field}.count')`),
@@ -260,7 +264,7 @@ const make = (patience: Duration.Input) =>
     /** The sum of what the steps of a batch's succeeded runs count, with the first examples. */
     const summed = <Of extends { readonly count: number }>(
       batch: BatchId,
-      field: "misfits" | "skipped",
+      field: "misfits" | "skipped" | "refused",
       read: (step: StepResult) => Of | undefined,
       add: (one: Of | undefined, other: Of | undefined) => Of | undefined,
     ) =>
@@ -458,6 +462,7 @@ const make = (patience: Duration.Input) =>
       },
       misfits: (batch) => summed(batch, "misfits", ({ misfits }) => misfits, addMisfits),
       skipped: (batch) => summed(batch, "skipped", ({ skipped }) => skipped, addSkipped),
+      refused: (batch) => summed(batch, "refused", ({ refused }) => refused, addRefused),
     } satisfies RunStoreService
   })
 

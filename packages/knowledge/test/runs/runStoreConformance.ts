@@ -254,13 +254,14 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
               const step = yield* stepOf(run, index, `${name} ${index}`)
               const misfits = { count: 40, examples: ["a", "b", "c"].map((text) => example(`${text} ${index}`)) }
               const skipped = { count: 2, examples: [{ source: "mem://test/a.csv", text: `${name} ${index}`, problem: "refused" }] }
-              const result = JSON.stringify({ ...JSON.parse(step.checkpoint.result_json), misfits, skipped })
+              const result = JSON.stringify({ ...JSON.parse(step.checkpoint.result_json), misfits, skipped, refused: skipped })
               yield* runs.saveStep({ ...step, checkpoint: { ...step.checkpoint, result_json: result } })
             }
             yield* runs.changeStatus(run, { expectedVersion: 1, status, at })
           }
           const refused = (text: string) => ({ source: "mem://test/a.csv", text, problem: "refused" })
           expect(yield* runs.skipped(batchId)).toEqual({ count: 4, examples: [0, 1].map((index) => refused(`read ${index}`)) })
+          expect(yield* runs.refused(batchId)).toEqual(yield* runs.skipped(batchId))
           expect(yield* runs.misfits(batchId)).toEqual({ count: 80, examples: ["a 0", "b 0", "c 0", "a 1", "b 1"].map(example) })
         }),
       )

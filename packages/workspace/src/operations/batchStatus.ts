@@ -65,6 +65,7 @@ export const statusOf = (state: BatchState) => ({
   ...optional({
     misfits: "misfits" in state ? state.misfits : undefined,
     skipped: "skipped" in state ? state.skipped : undefined,
+    refused: "refused" in state ? state.refused : undefined,
   }),
   languages: "languages" in state ? (state.languages ?? []).map(languageOf) : [],
   retryCount: state.retryCount,

@@ -44,7 +44,13 @@ export default command(
         summary: "SHACL shapes to validate with. Default: derived from the ontology",
         complete: "file",
       },
-      { name: "examples", kind: "text", value: "FILE", summary: "sentences with their facts, to learn from", complete: "file" },
+      {
+        name: "examples",
+        kind: "text",
+        value: "FILE",
+        summary: "sentences with their facts, to learn from, or for a model to see",
+        complete: "file",
+      },
       { name: "keep-missing", kind: "flag", summary: "keep documents in the graph that are no longer in the folder or manifest" },
       {
         name: "extractor",
@@ -78,6 +84,20 @@ export default command(
         value: "EFFORT",
         choices: ReasoningEffort.literals,
         summary: "how much a reasoning model thinks before it answers. Default: the model's own",
+      },
+      {
+        name: "instructions",
+        kind: "text",
+        value: "FILE",
+        summary: "what a model should know beside the ontology: conventions of the documents, what to leave out",
+        complete: "file",
+      },
+      {
+        name: "glossary",
+        kind: "text",
+        value: "FILE",
+        summary: "words of the documents and what they mean, for a model: WORD: MEANING on each line",
+        complete: "file",
       },
       { name: "estimate", kind: "flag", summary: "only estimate chunks, tokens and cost; no model is called" },
       {

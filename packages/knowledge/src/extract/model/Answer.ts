@@ -11,7 +11,7 @@ import type { Chunk } from "../../document/Chunk.ts"
 import type { Fact, FactObject, Mention, Span } from "../../fact/Fact.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { xsd } from "../../rdf/Vocabulary.ts"
-import { ExtractionFailed, type KnownEntity } from "../Extractor.ts"
+import { ExtractionFailed, type KnownEntity, type RejectedItem } from "../Extractor.ts"
 import type { Vocabulary } from "./Prompt.ts"
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -273,7 +273,19 @@ export type RejectionReason =
   /** Not in the lexical form of the datatype, or not what the text says. */
   | "InvalidValue"
 
-export interface Rejection {
+/** For people: what a reason means. */
+const problems: Readonly<Record<RejectionReason, string>> = {
+  Malformed: "not of the form that was asked for",
+  QuoteNotFound: "the text does not have these words",
+  UnknownClass: "the ontology does not have the class",
+  UnknownProperty: "the ontology does not have the property",
+  UnknownEntity: "it is about an entity that was not found",
+  DomainMismatch: "the property does not accept the class of the subject",
+  RangeMismatch: "the property does not accept the object",
+  InvalidValue: "the value is not what the text says, or not of its datatype",
+}
+
+export interface Rejection extends RejectedItem {
   readonly of: "entity" | "fact" | "clause"
   readonly reason: RejectionReason
   /** The item as the model gave it, shortened. */
@@ -284,7 +296,16 @@ const rejectionOf = (of: Rejection["of"], reason: RejectionReason, said: unknown
   of,
   reason,
   said: JSON.stringify(said)?.slice(0, 300) ?? "",
+  text: summaryOf(said),
+  problem: problems[reason],
 })
+
+/** `passed "ShipAlba passed ShipBoreas"`. */
+const summaryOf = (said: unknown): string => {
+  const item: Readonly<Record<string, unknown>> = typeof said === "object" && said !== null ? { ...said } : {}
+  const parts = [item["property"] ?? item["class"], JSON.stringify(item["quote"])].filter((part) => typeof part === "string")
+  return (parts.length === 0 ? (JSON.stringify(said) ?? "") : parts.join(" ")).slice(0, 300)
+}
 
 /** By extractor and reason. */
 const rejectedCounter = Metric.counter("detent_extraction_rejected", {

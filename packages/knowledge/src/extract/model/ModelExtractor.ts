@@ -30,7 +30,7 @@ import {
 import { type Answered, type CallGuard, type ModelGate, makeCallGuard, type RateLimits, type RetryPolicy } from "./CallGuard.ts"
 import { type Budget, defaultPrices, estimateTokens, type ModelPrice, type PriceTable, priceOf, unlimited, usageOf } from "./Cost.ts"
 import { cutOff, declined, type ModelClient, type ModelRequest } from "./ModelClient.ts"
-import { classesFor, entityQuestion, factQuestion, propertiesFor, wordsOf } from "./Prompt.ts"
+import { classesFor, entityQuestion, factQuestion, type Guidance, propertiesFor, wordsOf } from "./Prompt.ts"
 import { makeAnthropicClient } from "./provider/Anthropic.ts"
 import { makeOpenAiClient, type OpenAiClientOptions } from "./provider/OpenAi.ts"
 import type { ProviderOptions } from "./provider/Provider.ts"
@@ -48,6 +48,7 @@ export interface ModelExtractorOptions {
   readonly retry?: RetryPolicy
   /** The maximum tokens of one answer. */
   readonly maxOutputTokens?: number
+  readonly guidance?: Guidance
 }
 
 /** The limits of the large providers' lowest tier. */
@@ -83,6 +84,7 @@ export const makeModelExtractor = (client: ModelClient, options: ModelExtractorO
     const prices = options.prices ?? defaultPrices
     const price = priceOf(prices, client.model)
     const maxOutputTokens = options.maxOutputTokens ?? defaultMaxOutputTokens
+    const { guidance = {} } = options
     const guard = yield* makeCallGuard({
       extractor: client.name,
       price,
@@ -107,7 +109,7 @@ export const makeModelExtractor = (client: ModelClient, options: ModelExtractorO
           const classes = classesFor(chunk, ontology)
           if (chunk.text.trim() === "" || classes.length === 0) return { mentions: [], usage: noUsage, rejected: [] }
           const near = nearestKnown(chunk, known)
-          const { answer, usage } = yield* ask(entityQuestion(chunk, classes, ontology, near), readEntities)
+          const { answer, usage } = yield* ask(entityQuestion(chunk, classes, ontology, near, guidance), readEntities)
           const checked = checkEntities(answer.items, chunk, classes, near)
           const rejected = [...answer.rejected, ...checked.rejected]
           yield* countRejections(client.name, rejected)
@@ -117,7 +119,7 @@ export const makeModelExtractor = (client: ModelClient, options: ModelExtractorO
         Effect.gen(function* () {
           const properties = propertiesFor(chunk, mentions, ontology)
           if (mentions.length === 0 || properties.length === 0) return { facts: [], usage: noUsage, rejected: [] }
-          const { answer, usage } = yield* ask(factQuestion(chunk, mentions, properties, ontology), readFacts)
+          const { answer, usage } = yield* ask(factQuestion(chunk, mentions, properties, ontology, guidance), readFacts)
           const checked = checkFacts(answer.items, chunk, mentions, properties, ontology)
           const rejected = [...answer.rejected, ...checked.rejected]
           yield* countRejections(client.name, rejected)

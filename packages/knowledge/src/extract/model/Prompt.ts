@@ -8,16 +8,71 @@ import { contentHashOf } from "@detent/blobs/ContentHash"
 import type { Chunk } from "../../document/Chunk.ts"
 import type { Mention } from "../../fact/Fact.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import type { Example } from "../builtin/Example.ts"
 import type { KnownEntity } from "../Extractor.ts"
 import type { ModelRequest } from "./ModelClient.ts"
 
 type Question = Pick<ModelRequest, "system" | "prompt" | "name" | "schema">
+
+/** What users tell a model beside the ontology. */
+export interface Guidance {
+  readonly instructions?: string
+  /** Words of the documents, and what they mean. */
+  readonly glossary?: Readonly<Record<string, string>>
+  /** Sentences with the facts they state. */
+  readonly examples?: ReadonlyArray<Example>
+}
+
+/** Instructions and glossary are the same for every text: they stand before the text, in the part that providers can cache. */
+const guidanceText = ({ instructions = "", glossary = {} }: Guidance): string => {
+  const words = Object.entries(glossary).map(([word, meaning]) => `- ${oneLine(word)}: ${oneLine(meaning)}`)
+  const ofUser = instructions.trim() === "" ? "" : `\nInstructions of the user:\n${instructions.trim()}\n`
+  return `${ofUser}${words.length === 0 ? "" : `\nWords of the documents:\n${words.join("\n")}\n`}`
+}
+
+/** The most examples in a prompt. */
+const mostExamples = 4
+
+/** The examples that share the most words with the text come first. */
+const nearestExamples = ({ examples = [] }: Guidance, chunk: Chunk): ReadonlyArray<Example> => {
+  if (examples.length <= mostExamples) return examples
+  const words = wordsOf(chunk.text)
+  const shared = new Map(examples.map((one) => [one, sharedWords(words, [[...wordsOf(one.sent)]])]))
+  return examples.toSorted((one, other) => (shared.get(other) ?? 0) - (shared.get(one) ?? 0)).slice(0, mostExamples)
+}
+
+const exampleText = (guidance: Guidance, chunk: Chunk, write: (example: Example) => string): string => {
+  const nearest = nearestExamples(guidance, chunk)
+  return nearest.length === 0
+    ? ""
+    : `Examples of other texts:\n${nearest.map((one) => `- ${oneLine(one.sent)}\n  ${write(one)}`).join("\n")}\n\n`
+}
+
+const namesIn = ({ triples }: Example): string => {
+  const names = new Set(triples.flatMap(({ sub, obj }) => [sub, obj]))
+  return `names: ${[...names].map((name) => JSON.stringify(name)).join(", ")}`
+}
+
+const factsIn = ({ triples }: Example): string =>
+  triples.length === 0
+    ? "states nothing"
+    : triples.map(({ sub, rel, obj }) => `${JSON.stringify(sub)} ${rel} ${JSON.stringify(obj)}`).join("; ")
+
+/** Where the text stands. It is no part of the text: nothing in it may be quoted. */
+const contextText = ({ context }: Chunk): string => {
+  if (context === undefined) return ""
+  const headings =
+    context.headings.length === 0 ? "" : `The text stands under: ${context.headings.map((one) => JSON.stringify(one)).join(" > ")}\n`
+  const before = context.before === "" ? "" : `Before it stands, only to understand it:\n${marked(context.before)}\n`
+  return headings === "" && before === "" ? "" : `${headings}${before}\n`
+}
 
 export const entityQuestion = (
   chunk: Chunk,
   classes: Vocabulary,
   ontology: OntologyIndex,
   known: ReadonlyArray<KnownEntity> = [],
+  guidance: Guidance = {},
 ): Question => ({
   name: "entities",
   system: `You find the entities that a text names. Use only what the text says, never what you know otherwise.
@@ -29,8 +84,8 @@ ${rules}
       ? ""
       : `
 - "known" is the number of the entity if the name stands for one that is known already, whether under the same name or another; otherwise null. Give it the class it has there.`
-  }`,
-  prompt: `Classes:\n${classes.map((entry) => described(entry)).join("\n")}\n\n${knownText(known, ontology)}${quoted(chunk.text)}`,
+  }${guidanceText(guidance)}`,
+  prompt: `Classes:\n${classes.map((entry) => described(entry)).join("\n")}\n\n${exampleText(guidance, chunk, namesIn)}${knownText(known, ontology)}${contextText(chunk)}${quoted(chunk.text)}`,
   schema: answer("entities", {
     quote: { type: "string" },
     class: { type: "string", enum: keys(classes) },
@@ -44,6 +99,7 @@ export const factQuestion = (
   mentions: ReadonlyArray<Mention>,
   properties: Vocabulary,
   ontology: OntologyIndex,
+  guidance: Guidance = {},
 ): Question => ({
   name: "facts",
   system: `You find the facts that a text states about given entities. Use only what the text says, never what you know otherwise.
@@ -51,10 +107,10 @@ ${rules}
 - "subject" is the number of an entity, "property" one of the given properties.
 - If the property leads to an entity, "object" is its number, and "value" and "normalized" are null. Otherwise "object" is null, "value" is the words of the text that state the value, letter by letter, and "normalized" is that value in the form the property asks for (dates as 1984-05-02, numbers without separators).
 - "quote" is the passage that states the fact, letter by letter, as short as possible. A fact without such a passage is not stated: leave it out.
-- Negated, doubted and hypothetical statements are not facts. "confidence" is from 0 to 1.`,
+- Negated, doubted and hypothetical statements are not facts. "confidence" is from 0 to 1.${guidanceText(guidance)}`,
   prompt: `Entities:\n${mentions.map((mention, index) => `${index + 1}: ${JSON.stringify(mention.text)} (${ontology.label(mention.type)})`).join("\n")}
 
-Properties:\n${properties.map((entry) => `${described(entry)} [${ends(entry.iri, ontology)}]`).join("\n")}\n\n${quoted(chunk.text)}`,
+Properties:\n${properties.map((entry) => `${described(entry)} [${ends(entry.iri, ontology)}]`).join("\n")}\n\n${exampleText(guidance, chunk, factsIn)}${contextText(chunk)}${quoted(chunk.text)}`,
   schema: answer("facts", {
     subject: { type: "integer", enum: mentions.map((_, index) => index + 1) },
     property: { type: "string", enum: keys(properties) },
@@ -96,6 +152,11 @@ const nameOf = (iri: string, ontology: OntologyIndex): string =>
 const longestComment = 200
 
 const oneLine = (text: string): string => text.replace(/\s+/gu, " ").trim().slice(0, longestComment)
+
+const marked = (text: string): string => {
+  const mark = `before-${contentHashOf(text)}`
+  return `<${mark}>\n${text}\n</${mark}>`
+}
 
 const quoted = (text: string): string => {
   const mark = `text-${contentHashOf(text)}`

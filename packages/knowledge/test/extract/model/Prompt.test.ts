@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { classesFor, entityQuestion, propertiesFor } from "../../../src/extract/model/Prompt.ts"
+import { classesFor, entityQuestion, factQuestion, propertiesFor } from "../../../src/extract/model/Prompt.ts"
 import type { Mention } from "../../../src/fact/Fact.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
 import * as Harbour from "./harbour.ts"
@@ -13,6 +13,36 @@ ${Array.from({ length: 300 }, (_, number) => `:C${number} a owl:Class ; rdfs:lab
 })
 
 const mention = (type: string): Mention => ({ type: Harbour.namespace + type, text: type, span: { start: 0, end: 1 }, confidence: 1 })
+
+describe("a prompt", () => {
+  it.effect("has what the user says, the nearest examples, and where the text stands", () =>
+    Effect.gen(function* () {
+      const ontology = yield* Harbour.ontology
+      const context = { headings: ["Ships", "The Halcyon"], before: "She was built in Verran." }
+      const chunk = { ...Harbour.chunk, text: "Ada Sol sailed the Halcyon.", context }
+      const others = ["One", "Two", "Three", "Four"].map((name) => ({ sent: `${name} is something else.`, triples: [] }))
+      const near = { sent: "Bo Lind sailed the Alba.", triples: [{ sub: "Bo Lind", rel: "captain of", obj: "Alba" }] }
+      const guidance = { instructions: "Leave out tugs.", glossary: { TEU: "twenty-foot equivalent unit" }, examples: [...others, near] }
+      const classes = classesFor(chunk, ontology)
+      const first = entityQuestion(chunk, classes, ontology, [], guidance)
+      const second = factQuestion(chunk, [mention("Person")], propertiesFor(chunk, [mention("Person")], ontology), ontology, guidance)
+      for (const { system } of [first, second]) {
+        assert.include(system, "Leave out tugs.")
+        assert.include(system, "- TEU: twenty-foot equivalent unit")
+      }
+      for (const { prompt } of [first, second]) {
+        assert.include(prompt, 'The text stands under: "Ships" > "The Halcyon"')
+        assert.include(prompt, "She was built in Verran.")
+        assert.include(prompt, "Bo Lind sailed the Alba.")
+        assert.notInclude(prompt, "Four is something else.")
+      }
+      assert.include(first.prompt, 'names: "Bo Lind", "Alba"')
+      assert.include(second.prompt, '"Bo Lind" captain of "Alba"')
+      // The instructions are the same for every text: providers read them from their cache.
+      assert.strictEqual(entityQuestion({ ...chunk, text: "Another text." }, classes, ontology, [], guidance).system, first.system)
+    }),
+  )
+})
 
 describe("the vocabulary of a chunk", () => {
   it.effect("is all of a small ontology", () =>
