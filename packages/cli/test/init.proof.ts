@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process"
-import { createHash } from "node:crypto"
+import { createHash, createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { assert, beforeAll, describe, it } from "vitest"
-import { bin, detent, detentProcess, temporaryFolder } from "./support/Detent.ts"
+import { libraries } from "../src/init/ProjectChoices.ts"
+import { bin, detent, detentProcess, start, temporaryFolder } from "./support/Detent.ts"
 import { linkPackages } from "./support/Project.ts"
 
 let folder = ""
@@ -37,6 +38,7 @@ describe("detent init", () => {
     const { devDependencies, engines } = read("../templates/order/package.json")
     const tested = read("../../../package.json").devDependencies
     for (const name of ["typescript", "@types/node"]) assert.strictEqual(devDependencies[name], tested[name])
+    for (const [name, { version }] of Object.entries(libraries)) assert.strictEqual(version, tested[name])
     assert.strictEqual(read("../templates/order/package.json").dependencies.effect, tested.effect)
     assert.strictEqual(engines.node, read("../package.json").engines.node)
   })
@@ -59,12 +61,74 @@ describe("detent init", () => {
     assert.notMatch(second, /→|mail/)
     assert.strictEqual((await detent(["command", "list", "--status", "pending", "--json"], { cwd })).out, "")
     assert.match((await detent(["instance", "history", "order-1"], { cwd })).out, /Ship +Paid +Shipped/)
-    assert.include((await script(cwd, "test")).stdout, "pass 2")
+    assert.include((await script(cwd, "test")).stdout, "pass 4")
     const checked = await detent(["machine", "check", "order", "--ended", "--json"], { cwd })
     assert.deepInclude(JSON.parse(checked.out), { checked: 5, ended: 5, same: 5 })
     const lines = readFileSync(join(dirname(bin), "../README.md"), "utf8").match(/^detent instance (start|send) (?!.*--dry-run).*$/gm) ?? []
     assert.isAbove(lines.length, 2)
     for (const line of lines) await run("sh", ["-c", `node_modules/.bin/${line}`], { cwd, env: { ...process.env, PATH: toolsFirst } })
+  })
+
+  it.each([
+    ["effect", "effect"],
+    ["async", "zod"],
+    ["async", "valibot"],
+    ["effect", "arktype"],
+  ] as const)(
+    "makes an order in the style %s with schemas of %s, which resumes, and whose types and tests hold",
+    async (style, schemas) => {
+      const name = `order-${style}-${schemas}`
+      const { code, err } = await detent(["init", name, "--style", style, "--schemas", schemas, "--database", "sqlite"], { cwd: folder })
+      assert.strictEqual(code, 0, err)
+      const cwd = join(folder, name)
+      await run("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd })
+      assert.include((await script(cwd, "test")).stdout, "pass 4")
+      const first = (await script(cwd, "start")).stdout
+      assert.include(first, "order-5: Paid → Shipped")
+      assert.strictEqual(first.match(/^mail: /gm)?.length, 5)
+      assert.notMatch((await script(cwd, "start")).stdout, /→|mail/)
+      assert.strictEqual(readFileSync(join(cwd, "src/start.ts"), "utf8").includes("Effect.gen"), style === "effect")
+      assert.strictEqual(readFileSync(join(cwd, "src/Order.ts"), "utf8").includes("Schema."), schemas === "effect")
+    },
+  )
+
+  it("makes an order on PostgreSQL that says what is missing without its address", async () => {
+    const { code, err } = await detent(["init", "order-pg", "--database", "postgres"], { cwd: folder })
+    assert.strictEqual(code, 0, err)
+    const cwd = join(folder, "order-pg")
+    await run("npm", ["install", "--offline", "--no-audit", "--no-fund"], { cwd })
+    assert.include((await script(cwd, "check")).stdout, "")
+    assert.include(readFileSync(join(cwd, ".env"), "utf8"), "DETENT_DATABASE_URL=postgres://")
+    const failed = await run("node", ["src/start.ts"], { cwd, env: { ...process.env, PATH: toolsFirst } }).then(
+      () => "",
+      ({ stderr }) => stderr as string,
+    )
+    assert.include(failed, "DETENT_DATABASE_URL is not set; use `npm start`")
+  })
+
+  it("makes an order whose server has a page, a webhook and a schedule", async () => {
+    const cwd = join(folder, "my order")
+    const server = start(["serve", "--port", "0"], { cwd, env: { PAYMENTS_SECRET: "a-secret-for-development" } })
+    await server.until(/http:\/\/127\.0\.0\.1:\d+/)
+    const url = /http:\/\/127\.0\.0\.1:\d+/.exec(server.out)?.[0]
+    const json = { "content-type": "application/json" }
+    const body = JSON.stringify({ id: "payment-1", order: "order-70" })
+    const signature = createHmac("sha256", "a-secret-for-development").update(body).digest("hex")
+    const started = { id: "order-70", input: { item: "lamp", total: 42 } }
+    await fetch(`${url}/api/v1/instances/order`, { method: "POST", headers: json, body: JSON.stringify(started) })
+    const delivered = await fetch(`${url}/webhooks/payments`, { method: "POST", headers: { ...json, "x-signature": signature }, body })
+    assert.strictEqual(delivered.status, 200, await delivered.text())
+    const state = await (await fetch(`${url}/api/v1/instances/order/order-70`)).json()
+    assert.deepInclude(state.state, { _tag: "Paid", transactionId: "payment-1" })
+    const schedules = (await detent(["schedule", "list", "--json"], { cwd })).out
+    assert.include(schedules, "nightly-report")
+    await server.stop("SIGTERM")
+  })
+
+  it("asks for nothing that the template does not have", async () => {
+    const refused = await detent(["init", "docs", "--template", "documents", "--style", "effect"], { cwd: folder })
+    assert.strictEqual(refused.code, 4)
+    assert.include(refused.err, "--style is for the template order")
   })
 
   it("makes a folder of documents that becomes a graph", async () => {
@@ -85,7 +149,7 @@ describe("detent init", () => {
     const packages = join(folder, "packed")
     await mkdir(packages)
     const integrity = `sha512-${createHash("sha512").update("").digest("base64")}`
-    const names = ["cli", "durable", "machine", "workspace"]
+    const names = ["cli", "durable", "machine", "server", "workspace"]
     for (const name of names) await writeFile(join(packages, `${name}.tgz`), "")
     const entries = names.map((name) => [`@detent/${name}`, { version: "0.1.0", file: `${name}.tgz`, integrity, dependencies: [] }])
     await writeFile(join(packages, "detent-packages.json"), JSON.stringify({ node: ">=22.19", packages: Object.fromEntries(entries) }))

@@ -88,7 +88,7 @@ describe("packed packages", () => {
     assert.strictEqual((await fetch(`${/http:\/\/\S+:\d+/.exec(server.out)?.[0]}/health/ready`)).status, 200)
     await server.stop("SIGTERM")
 
-    assert.include((await npm("test")).stdout, "pass 2")
+    assert.include((await npm("test")).stdout, "pass 4")
     writeFileSync(join(cwd, "src/wrong.ts"), `import { E } from "./Order.ts"\nE.Pay({ transactionId: 7 })\n`)
     const refused: { stdout: string } = await npm("run", "check").then(
       () => assert.fail("a wrong type was accepted"),
@@ -124,7 +124,7 @@ describe("packed packages", () => {
         1,
         "several copies of Effect",
       )
-      assert.include((await npm("test")).stdout, "pass 2", version)
+      assert.include((await npm("test")).stdout, "pass 4", version)
       assert.include((await npm("start")).stdout, "order-5: Paid → Shipped", version)
     }
   })

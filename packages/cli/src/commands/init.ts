@@ -10,7 +10,9 @@ import * as Schema from "effect/Schema"
 import { NotAllowed } from "../Failure.ts"
 import { nodeProblem } from "../init/HostNode.ts"
 import { installedFrom, type PackedPackages, readPackedPackages, vendored } from "../init/PackedPackages.ts"
+import { applyChoices, databases, type ProjectChoices, schemaLibraries, styles } from "../init/ProjectChoices.ts"
 import { command } from "../line/Command.ts"
+import { chosen } from "../output/Asking.ts"
 import { Output } from "../output/Output.ts"
 import { madeFolder } from "../workspace/Folder.ts"
 
@@ -50,6 +52,27 @@ export default command(
         summary: "the template of the project",
       },
       {
+        name: "style",
+        kind: "text",
+        value: "STYLE",
+        choices: styles,
+        summary: "how the code of an order is written: with async functions, or with Effect. Asked for in a terminal; else async",
+      },
+      {
+        name: "schemas",
+        kind: "text",
+        value: "LIBRARY",
+        choices: schemaLibraries,
+        summary: "the library that the states and events of an order are described with. Asked for in a terminal; else effect",
+      },
+      {
+        name: "database",
+        kind: "text",
+        value: "KIND",
+        choices: databases,
+        summary: "where an order is kept. Asked for in a terminal; else sqlite",
+      },
+      {
         name: "packages",
         kind: "text",
         value: "DIR",
@@ -59,7 +82,11 @@ export default command(
     ],
     examples: [
       { line: "detent init shop --packages dist-packages", says: "after `npm run pack` in a clone: a project that contains its packages" },
-      { line: "detent init shop --template order && cd shop && npm install && npm start", says: "a project with a machine" },
+      {
+        line: "detent init shop && cd shop && npm install && npm start",
+        says: "a project with a machine; asks for style, schemas, database",
+      },
+      { line: "detent init shop --style effect --schemas zod --database postgres", says: "the same without a question" },
       { line: "detent init --template documents", says: "a folder of documents, an ontology, a manifest" },
     ],
   },
@@ -69,12 +96,15 @@ export default command(
       const folder = resolve(input.folder ?? input.template)
       if (existsSync(folder) && readdirSync(folder).length > 0)
         return yield* new NotAllowed({ problem: `${folder} is not empty`, nextStep: "name another folder: detent init FOLDER" })
+      const choices = input.template === "order" ? yield* choicesOf(input) : yield* noChoices(input)
       const source = yield* packageSource(input.packages)
       yield* madeFolder(folder, "name another folder: detent init FOLDER")
       cpSync(join(templates, input.template), folder, { recursive: true })
+      const further = choices === undefined ? {} : applyChoices(folder, templates, choices)
       // npm excludes files with the name .gitignore from packages.
       renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
-      yield* writeManifest(folder, source)
+      if (choices !== undefined) renameSync(join(folder, "env"), join(folder, ".env"))
+      yield* writeManifest(folder, source, further)
       yield* Effect.promise(() => data[input.template](folder))
       const files = readdirSync(folder, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
@@ -88,6 +118,25 @@ export default command(
       yield* output.note(output.noteStyle.dim(`Next: cd ${relative(".", folder) || "."} && npm install && npm start`))
     }),
 )
+
+type GivenChoices = { readonly [K in keyof ProjectChoices]: ProjectChoices[K] | undefined }
+
+/** Asks in a terminal for what no option says. */
+const choicesOf = ({ style, schemas, database }: GivenChoices) =>
+  Effect.gen(function* () {
+    return {
+      style: style ?? (yield* chosen("Write the code with async functions or with Effect?", styles)),
+      schemas: schemas ?? (yield* chosen("Describe states and events with which schemas?", schemaLibraries)),
+      database: database ?? (yield* chosen("Keep orders in which database?", databases)),
+    }
+  })
+
+const noChoices = ({ style, schemas, database }: GivenChoices) => {
+  const given = Object.entries({ style, schemas, database }).find(([, value]) => value !== undefined)
+  return given === undefined
+    ? Effect.undefined
+    : new NotAllowed({ problem: `--${given[0]} is for the template order`, nextStep: `leave out --${given[0]}, or name no other template` })
+}
 
 const explanation = (source: PackageSource): string => {
   switch (source._tag) {
@@ -110,10 +159,11 @@ const ManifestJson = Schema.fromJsonString(
   ),
 )
 
-const writeManifest = (folder: string, source: PackageSource) =>
+const writeManifest = (folder: string, source: PackageSource, further: Readonly<Record<string, string>>) =>
   Effect.gen(function* () {
     const file = join(folder, "package.json")
-    const template = Schema.decodeSync(ManifestJson)(readFileSync(file, "utf8"))
+    const read = Schema.decodeSync(ManifestJson)(readFileSync(file, "utf8"))
+    const template = { ...read, dependencies: { ...read.dependencies, ...further } }
     const manifest = { ...template, name: packageName(folder), ...(yield* installable(template, source, folder)) }
     writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
   })

@@ -1,4 +1,4 @@
-/** Asks for confirmation before a change that cannot be undone. */
+/** Asks the user: for confirmation before a change that cannot be undone, and for one of several answers. */
 import { createInterface } from "node:readline/promises"
 import * as Effect from "effect/Effect"
 import { NotAllowed } from "../Failure.ts"
@@ -17,6 +17,22 @@ export const agreed = (question: string): Effect.Effect<void, NotAllowed, Output
       })
     const answer = yield* asked(`${question} [y/N] `)
     if (!/^y(es)?$/i.test(answer.trim())) return yield* new NotAllowed({ problem: "not confirmed", nextStep: "nothing was changed" })
+  })
+
+/** Asks for one of several answers; an empty one is the first. The first, without a question, where there is no terminal. */
+export const chosen = <const A extends string>(
+  question: string,
+  answers: readonly [A, ...ReadonlyArray<A>],
+): Effect.Effect<A, never, Output> =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    if (!output.canAsk) return answers[0]
+    for (;;) {
+      const answer = (yield* asked(`${question} [${answers.join("/")}] (${answers[0]}) `)).trim().toLowerCase()
+      const known = answer === "" ? answers[0] : answers.find((one) => one === answer)
+      if (known !== undefined) return known
+      yield* output.note(`write one of ${answers.join(", ")}, or nothing for ${answers[0]}`)
+    }
   })
 
 /** Returns the user's answer. */

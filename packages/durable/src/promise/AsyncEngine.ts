@@ -64,6 +64,11 @@ export interface AsyncEngine<in out R = never> extends AsyncCalls<R>, AsyncDispo
    * kept. Returns the number of removed instances.
    */
   purge<S, E, I>(machine: Definition<S, E, I, R>, options: PurgeOptions): Promise<number>
+  /**
+   * Executes the commands that are due now, and waits for their end: before the normal end of a program that ends. It does not wait for
+   * commands that are retried later or that a paused queue or a limit holds back, and for others at most for `worker.drainTimeout`.
+   */
+  executeDue(): Promise<void>
   /** Executions of workflows. */
   readonly workflows: AsyncWorkflows
   readonly schedules: AsyncSchedules
@@ -174,6 +179,7 @@ const asyncEngine = <R>(
   return {
     ...asyncCalls(engine, run, read),
     purge: (machine, options) => read(engine.purge(machine, options)),
+    executeDue: () => read(engine.executeDue),
     workflows,
     schedules: asyncSchedules(schedules, read),
     runEffect: read,

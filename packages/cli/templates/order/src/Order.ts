@@ -1,6 +1,5 @@
 /** An order: placed, paid within half an hour or cancelled, shipped. */
 import { Event, Machine, Slot, State } from "@detent/machine"
-import * as Console from "effect/Console"
 import * as Schema from "effect/Schema"
 
 const order = { item: Schema.String, total: Schema.Finite }
@@ -30,4 +29,4 @@ export const Order = Machine.make({ name: "order", state: S, event: E, effects, 
     requests: ["sendMail"],
   })
   .final(S.Shipped, S.Cancelled)
-  .build({ sendMail: ({ text }) => Console.log(`mail: ${text}`) })
+  .build({ sendMail: async ({ text }) => console.log(`mail: ${text}`) })
