@@ -24,7 +24,7 @@ const needs = {
   processes: ["machine"],
   tables: ["machine"],
   blobs: ["machine"],
-  knowledge: ["durable", "eventlog", "blobs", "processes"],
+  knowledge: ["durable", "eventlog", "blobs", "processes", "tables"],
   uploads: ["entity", "durable", "blobs", "processes", "tables"],
   api: [],
   client: [],

@@ -29,6 +29,7 @@ const groups: ReadonlyArray<CommandGroup> = [
     noun: { name: "batch", summary: "documents to a validated knowledge graph", system: "knowledge" },
     commands: {
       run: () => import("./commands/batch/run.ts"),
+      map: () => import("./commands/batch/map.ts"),
       list: () => import("./commands/batch/list.ts"),
       show: () => import("./commands/batch/show.ts"),
       artifacts: () => import("./commands/batch/artifacts.ts"),

@@ -88,6 +88,7 @@ describe("detent mcp", () => {
       "list_review",
       "list_schedules",
       "preview_event",
+      "preview_mapping",
       "query_graph",
       "read_audit_log",
       "read_execution",
@@ -176,7 +177,7 @@ describe("detent mcp", () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 38)
+    assert.strictEqual(result.tools.length, 40)
     assert.strictEqual((await client.close()).code, 0)
   })
 

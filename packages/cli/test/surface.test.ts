@@ -47,7 +47,7 @@ const changed = { updatedAfter: "since", updatedBefore: "until" }
 const requested = { id: "instance", enqueuedAfter: "since", enqueuedBefore: "until" }
 
 /** A batch is started from files. Their manifest is made of the options. */
-const manifest = { config: "concurrency", folder: "source", manifest: "source", manifestUri: "source" }
+const manifest = { config: "concurrency", folder: "source", manifest: "source", manifestUri: "source", mappingText: "mapping" }
 
 const review = { batchId: "batch", facts: "fact" }
 
@@ -120,6 +120,8 @@ const offered: Readonly<Record<string, Offered>> = {
   "batches.start": { command: "batch run", names: manifest },
   "batches.list": { command: "batch list" },
   "batches.estimate": { command: "batch run", names: manifest },
+  // A preview reads documents: it needs no configuration of the batch, and no key.
+  "batches.previewMapping": { command: "batch map", names: { ...manifest, config: "records", "idempotency-key": "records" } },
   "batches.get": { command: "batch show", names: { batchId: "batch" } },
   "batches.cancel": { command: "batch cancel", names: { batchId: "batch" } },
   "batches.retry": { command: "batch retry", names: { batchId: "batch" } },

@@ -1,6 +1,6 @@
 /** Reads tables row by row: CSV, TSV, XLSX, JSON and JSON lines, plain or packed. */
 export { FileBytes } from "./bytes/FileBytes.ts"
-export { type Inspection, inspectTable } from "./inspect/inspectTable.ts"
+export { type Inspection, inspectTable, sheetsOf } from "./inspect/inspectTable.ts"
 export { deepestNesting, type Layout } from "./json/JsonSplitter.ts"
 export { isoDateProblem } from "./mapping/coerce.ts"
 export { isLocale } from "./mapping/Locale.ts"

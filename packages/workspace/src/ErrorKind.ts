@@ -162,6 +162,7 @@ const registry: Readonly<Record<string, Entry>> = {
   },
   RunStatusRefused: conflict,
   ManifestRefused: usage,
+  FactMappingRefused: usage,
   AddressRefused: usage,
   ActivityInputRefused: usage,
   ActivityRefused: conflict,

@@ -8,6 +8,7 @@ import {
   DocumentDiff,
   DocumentId,
   ManifestFile,
+  MappingPreview,
   ReviewItem,
   ReviewOutcome,
   ReviewStatus,
@@ -26,6 +27,7 @@ import { BatchEstimate, BatchStateTag, BatchStatus } from "./BatchStatus.ts"
 import { InstanceStatus } from "./InstanceApi.ts"
 
 export { BatchEstimate, BatchOutcome, BatchStateTag, BatchStatus, ModelUsage } from "./BatchStatus.ts"
+export { MappingPreview }
 
 export const BatchListing = Schema.Struct({
   batchId: Schema.String,
@@ -67,6 +69,8 @@ export const StartManifest = Schema.Struct({
 export const StartManifestUri = Schema.Struct({
   /** The address of the manifest, below a folder that the server may read. Paths in the manifest are relative to its own folder. */
   manifestUri: StorageUri,
+  /** A mapping of tables and objects to facts, as YAML or JSON, in place of that of the manifest. */
+  mappingText: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1_000_000))),
   config,
 })
 
@@ -220,6 +224,13 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(
         OpenApi.Description,
         "Reads the documents and estimates the batch: chunks, calls, tokens and cost. No model is called, and nothing is stored.",
+      ),
+    HttpApiEndpoint.post("previewMapping", "/api/v1/batch/mapping", { payload: StartBatch, success: MappingPreview, error })
+      .annotate(OpenApi.Summary, "Preview a mapping")
+      .annotate(
+        OpenApi.Description,
+        "Reads the first records of each kind of file, and shows which facts the mapping of the manifest gives and which columns it does not " +
+          "read. Without a mapping, one is proposed from the names and values of columns. Nothing is stored.",
       ),
     HttpApiEndpoint.get("list", "/api/v1/batch", {
       query: {

@@ -1,5 +1,5 @@
 /** The status of a batch in answers of the API and in the command line's `--json`. */
-import { BatchId, batchStates, Misfits, RefusedItems, ReviewCounts, SkippedChunks, UnreadProse } from "@detent/knowledge/schemas"
+import { BatchId, batchStates, Misfits, NotRead, RefusedItems, ReviewCounts, SkippedChunks, UnreadProse } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import { Millis } from "../contract/Paging.ts"
 
@@ -98,6 +98,8 @@ export const BatchStatus = Schema.Struct({
   skipped: Schema.optionalKey(SkippedChunks),
   /** Entities and facts of the model that the text does not prove, or the ontology does not allow. They are not in the graph. */
   refused: Schema.optionalKey(RefusedItems),
+  /** Cells of tables and values of objects that gave no fact, by column: they have no rule in a mapping, and no label of a property. */
+  notRead: Schema.optionalKey(NotRead),
   /** The languages of the completed documents. */
   languages: Schema.Array(DocumentLanguages),
   /** How many facts of the review list are open, accepted and rejected. */

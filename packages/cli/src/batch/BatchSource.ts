@@ -14,6 +14,9 @@ import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
 import type { ReadBySource } from "../workspace/Sources.ts"
 
+/** A name for commands that add to no graph. */
+export const anyNamespace = "preview"
+
 /** The options that define the source of a batch. */
 export interface SourceInput {
   readonly source: string
@@ -21,6 +24,7 @@ export interface SourceInput {
   readonly namespace: string | undefined
   readonly shapes: string | undefined
   readonly examples: string | undefined
+  readonly mapping: string | undefined
   readonly "keep-missing": boolean
 }
 
@@ -61,7 +65,7 @@ const locationOf = (text: string): string => (isBucketLocation(text) ? text.repl
 const besideOf = (file: string): string => (isBucketLocation(file) ? file.slice(0, file.lastIndexOf("/")) : dirname(resolve(file)))
 
 const namedFiles = (input: SourceInput) =>
-  (["ontology", "shapes", "examples"] as const).flatMap((option) => {
+  (["ontology", "shapes", "examples", "mapping"] as const).flatMap((option) => {
     const file = input[option]
     return file === undefined ? [] : [{ option, file }]
   })
@@ -80,7 +84,8 @@ export const sourceOf = (input: SourceInput) =>
       yield* hasKnownKeys(uri, yield* getText(storage, uri))
       // The manifest defines its collection: documents that it no longer names are removed from the graph.
       const { collection = uri, keepMissing = input["keep-missing"] } = manifest
-      return { folder, manifest: { ...manifest, collection, keepMissing } } satisfies BatchSource
+      const mapping = input.mapping === undefined ? {} : { mapping: referenceOf(input.mapping) }
+      return { folder, manifest: { ...manifest, ...mapping, collection, keepMissing } } satisfies BatchSource
     }
     if (input.ontology === undefined || input.namespace === undefined)
       return yield* new WrongUsage({
@@ -92,6 +97,7 @@ export const sourceOf = (input: SourceInput) =>
       ontology: referenceOf(input.ontology),
       ...(input.shapes === undefined ? {} : { shapes: referenceOf(input.shapes) }),
       ...(input.examples === undefined ? {} : { examples: referenceOf(input.examples) }),
+      ...(input.mapping === undefined ? {} : { mapping: referenceOf(input.mapping) }),
       keepMissing: input["keep-missing"],
     })
     return { folder, manifest } satisfies BatchSource

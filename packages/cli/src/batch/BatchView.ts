@@ -81,6 +81,7 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
       ["languages", languagesText(view.languages)],
       ...view.languages.flatMap(unreadPairs),
       ["not read", view.misfits === undefined ? undefined : misfitsText(view.misfits)],
+      ["not read", view.notRead === undefined ? undefined : notReadText(view.notRead)],
       ["skipped", view.skipped === undefined ? undefined : skippedText(view.skipped)],
       ["refused", view.refused === undefined ? undefined : refusedText(view.refused)],
       ["withdrawn", withdrawn === 0 ? undefined : `${counted(withdrawn, "document")} no longer in the folder or manifest`],
@@ -130,6 +131,20 @@ const misfitsText = ({ count, examples }: NonNullable<BatchView["misfits"]>): st
   const shown = examples.map(({ source, property, text }) => `${localName(property)} "${text}" (${source.split("/").at(-1)})`)
   return `${count} ${fit}: ${shown.join(", ")}${count > examples.length ? ", ..." : ""}`
 }
+
+/** `490 cells of columns without a rule or property: CIK (470, such as "66740" in cities.csv), ...`. */
+export const notReadText = ({ count, columns }: NonNullable<BatchView["notRead"]>): string => {
+  const shown = columns
+    .slice(0, shownColumns)
+    .map(
+      ({ column, count: cells, source, text }) =>
+        `${column} (${cells}, such as "${oneLine(text).slice(0, 40)}" in ${source.split("/").at(-1)})`,
+    )
+  const more = columns.length > shownColumns ? `, and ${columns.length - shownColumns} more columns` : ""
+  return `${counted(count, "cell")} that gave no fact: ${shown.join(", ")}${more}; see \`detent batch map\``
+}
+
+const shownColumns = 5
 
 /** `2 chunks without an answer of the model: "The harbour" (log.txt): the model refused, ...`. */
 const skippedText = ({ count, examples }: NonNullable<BatchView["skipped"]>): string => {

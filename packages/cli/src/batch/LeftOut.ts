@@ -11,11 +11,15 @@ import type { SourceInput } from "./BatchSource.ts"
 const namedAtMost = 5
 
 /** Undefined where every file is read, and for a manifest or a bucket. Hidden files are not named. */
-export const leftOutText = (input: Pick<SourceInput, "source" | "ontology" | "shapes" | "examples">): Effect.Effect<string | undefined> =>
+export const leftOutText = (
+  input: Pick<SourceInput, "source" | "ontology" | "shapes" | "examples" | "mapping">,
+): Effect.Effect<string | undefined> =>
   Effect.gen(function* () {
     const { source } = input
     if (isBucketLocation(source) || existsSync(join(source, "manifest.json"))) return undefined
-    const used = new Set([input.ontology, input.shapes, input.examples].flatMap((file) => (file === undefined ? [] : [resolve(file)])))
+    const used = new Set(
+      [input.ontology, input.shapes, input.examples, input.mapping].flatMap((file) => (file === undefined ? [] : [resolve(file)])),
+    )
     const leftOut: Array<string> = []
     for (const entry of entriesOf(source)) {
       const path = join(entry.parentPath, entry.name)

@@ -36,7 +36,7 @@ const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string =
     "interrupt_execution",
     "retry_command",
   ]
-  const looking = hasKnowledge ? [...looks, ...graphLooks, "watch_batch", "estimate_batch", "list_review"] : looks
+  const looking = hasKnowledge ? [...looks, ...graphLooks, "watch_batch", "preview_mapping", "estimate_batch", "list_review"] : looks
   const acting = hasKnowledge ? [...acts, "start_batch", "decide_review", "decide_identity", "undo_identity"] : acts
   const graph = hasKnowledge ? ", batches that turn documents into a knowledge graph, and the graph" : ""
   const allowed =
@@ -53,7 +53,7 @@ export default command(
     serves: true,
     summary: "a Model Context Protocol server on stdin and stdout, for agents",
     detail:
-      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, preview_event, list_executions, read_execution, list_commands, retry_command as a dry run; with --role operate also start_instance, send_event, start_execution, send_execution_event, resume_execution, interrupt_execution, retry_command. Where knowledge is on: query_graph, ask_graph, find_entities, facts_of, around_entity, read_text, read_vocabulary, watch_batch, estimate_batch, list_review and, with --role operate, start_batch, decide_review, decide_identity and undo_identity.",
+      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, preview_event, list_executions, read_execution, list_commands, retry_command as a dry run; with --role operate also start_instance, send_event, start_execution, send_execution_event, resume_execution, interrupt_execution, retry_command. Where knowledge is on: query_graph, ask_graph, find_entities, facts_of, around_entity, read_text, read_vocabulary, watch_batch, preview_mapping, estimate_batch, list_review and, with --role operate, start_batch, decide_review, decide_identity and undo_identity.",
     arguments: [],
     options: [
       {

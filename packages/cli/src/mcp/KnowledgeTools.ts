@@ -13,7 +13,7 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import { batchIdOf, readBySource, type SourceInput, sourceOf } from "../batch/BatchSource.ts"
+import { anyNamespace, batchIdOf, readBySource, type SourceInput, sourceOf } from "../batch/BatchSource.ts"
 import { selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchView } from "../batch/BatchView.ts"
 import { decideReview, ownName, reviewPlaceFrom, reviewPlaceText } from "../batch/Reviewing.ts"
@@ -57,6 +57,7 @@ const batchParameters = {
   namespace: optional(Schema.String, "the graph to add to; for a folder without a manifest"),
   shapes: optional(Schema.String, "path of SHACL shapes to validate with. Default: derived from the ontology"),
   examples: optional(Schema.String, "path of sentences with their facts, to learn from"),
+  mapping: optional(Schema.String, "path of a mapping of tables and objects to facts; preview_mapping proposes one"),
   extractor: optional(
     Schema.String,
     `built-in, ${modelForms}. Default: that of the manifest, then that of the configuration, then built-in`,
@@ -77,6 +78,19 @@ export const EstimateBatch = Tool.make("estimate_batch", {
   description: "Estimates a batch: chunks, calls, tokens and cost. No model is called, and nothing is stored.",
   parameters: argumentsOf(batchParameters),
   success: Schema.Struct({ estimate: Schema.Json }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+const { extractor: _, budget: __, price: ___, effort: ____, ...mappedParameters } = batchParameters
+
+export const PreviewMapping = Tool.make("preview_mapping", {
+  ...looking,
+  description:
+    "Shows which facts a mapping gives for the first rows of tables and JSON, and which columns it does not read; without a mapping, proposes one as YAML. Nothing is stored.",
+  parameters: argumentsOf(mappedParameters),
+  success: Schema.Struct({ preview: Schema.Json }),
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
@@ -277,6 +291,7 @@ export const knowledgeTools = Toolkit.make(
   ReadText,
   ReadVocabulary,
   WatchBatch,
+  PreviewMapping,
   EstimateBatch,
   StartBatch,
   ListReview,
@@ -390,6 +405,14 @@ export const knowledgeToolHandlers = (
               return { estimate: json(yield* batches.estimate({ folder, manifest, config })) }
             }),
           ).pipe(withArguments),
+        preview_mapping: (parameters) =>
+          answering(
+            Effect.gen(function* () {
+              const input = { ...inputOf(parameters), namespace: parameters.namespace ?? anyNamespace }
+              yield* readBySource(input)
+              return { preview: json(yield* batches.previewMapping(yield* sourceOf(input))) }
+            }),
+          ).pipe(withArguments),
         start_batch: ({ key, ...parameters }) =>
           operating(
             Effect.gen(function* () {
@@ -406,12 +429,20 @@ export const knowledgeToolHandlers = (
 
 const serverWithKnowledge = ({ server }: Session) => (server?.systems.includes("knowledge") ? server : undefined)
 
-const inputOf = ({ source, ontology, namespace, shapes, examples }: BatchParameters): SourceInput => ({
+const inputOf = ({
   source,
   ontology,
   namespace,
   shapes,
   examples,
+  mapping,
+}: Pick<BatchParameters, "source" | "ontology" | "namespace" | "shapes" | "examples" | "mapping">): SourceInput => ({
+  source,
+  ontology,
+  namespace,
+  shapes,
+  examples,
+  mapping,
   "keep-missing": false,
 })
 
@@ -419,4 +450,4 @@ const inputOf = ({ source, ontology, namespace, shapes, examples }: BatchParamet
 const withArguments = <A>(tool: Effect.Effect<A, ToolRefused>): Effect.Effect<A, ToolRefused> =>
   Effect.mapError(tool, ({ reason }) => new ToolRefused({ reason: reason.replaceAll(optionNames, "`$1`") }))
 
-const optionNames = /--(ontology|namespace|shapes|examples|extractor|budget|price|effort)(?: (?:FILE|NAME)\b)?/g
+const optionNames = /--(ontology|namespace|shapes|examples|mapping|extractor|budget|price|effort)(?: (?:FILE|NAME)\b)?/g

@@ -34,6 +34,7 @@ export type ClusterNode = typeof ClusterApi.ClusterNode.Encoded
 export type Readiness = typeof SystemApi.Readiness.Encoded
 export type BatchListing = typeof BatchApi.BatchListing.Encoded
 export type BatchStatus = typeof BatchApi.BatchStatus.Encoded
+export type MappingPreview = typeof BatchApi.MappingPreview.Encoded
 export type DocumentStatus = typeof BatchApi.DocumentStatus.Encoded
 export type Artifact = typeof BatchApi.Artifact.Encoded
 export type ReviewedFact = typeof BatchApi.ReviewedFact.Encoded

@@ -54,6 +54,7 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
     misfits,
     skipped,
     refused,
+    notRead,
     extractor,
   } = status
   return (
@@ -128,6 +129,16 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
                 .map(({ text, problem }) => `${text} (${problem})`)
                 .join(" and ")}
               .
+            </p>
+          )}
+          {notRead === undefined ? null : (
+            <p className="text-muted">
+              {countText(notRead.count)} {notRead.count === 1 ? "cell" : "cells"} of tables and objects gave no fact:{" "}
+              {notRead.columns
+                .slice(0, 8)
+                .map(({ column, count }) => `${column} (${countText(count)})`)
+                .join(", ")}
+              . A mapping says which columns are facts.
             </p>
           )}
           {misfits === undefined ? null : (

@@ -4,7 +4,7 @@ import { useState } from "react"
 import { batchStates } from "../api/batchStates.ts"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { BatchListing, BatchStatus } from "../api/types.ts"
+import type { BatchListing, BatchStatus, MappingPreview } from "../api/types.ts"
 import { hrefOf, Link, navigate, setQuery, useQueryState } from "../browser/Router.tsx"
 import { useRead } from "../live/useRead.ts"
 import { Badge, type Tone } from "../parts/Badge.tsx"
@@ -15,6 +15,7 @@ import { Modal } from "../parts/Modal.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead } from "../parts/Panel.tsx"
 import { useAct } from "../parts/useAct.ts"
+import { MappingEditor } from "./MappingEditor.tsx"
 
 export const batchTone = (state: string): Tone =>
   state === "Completed" ? "good" : state === "Failed" ? "bad" : state === "PartiallyCompleted" || state === "Cancelled" ? "warn" : "info"
@@ -125,8 +126,17 @@ export const Progress = ({ percent, tone, failed = 0 }: ProgressProps) => {
 const StartBatch = ({ onClose }: { readonly onClose: () => void }) => {
   const { act, isBusy } = useAct()
   const [uri, setUri] = useState("")
+  const [preview, setPreview] = useState<MappingPreview>()
+  const [mappingText, setMappingText] = useState<string>()
+  const request = { manifestUri: uri, ...(mappingText === undefined ? {} : { mappingText }) }
+  const map = async () => {
+    const shown = await act<MappingPreview>(write("POST", ["batch", "mapping"], request), () => ({ text: "Read the first records." }))
+    if (shown === undefined) return
+    setPreview(shown.answer)
+    setMappingText((text) => text ?? shown.answer.text)
+  }
   const start = async () => {
-    const started = await act<BatchStatus>(write("POST", ["batch"], { manifestUri: uri }), ({ batchId }) => ({
+    const started = await act<BatchStatus>(write("POST", ["batch"], request), ({ batchId }) => ({
       text: `Started ${batchId}.`,
       href: hrefOf(["batches", batchId]),
     }))
@@ -154,11 +164,21 @@ const StartBatch = ({ onClose }: { readonly onClose: () => void }) => {
             required
             placeholder="file:///data/letters/manifest.json"
             value={uri}
-            onChange={({ target }) => setUri(target.value)}
+            onChange={({ target }) => {
+              setUri(target.value)
+              setPreview(undefined)
+              setMappingText(undefined)
+            }}
           />
         </div>
+        {mappingText === undefined || preview === undefined ? null : (
+          <MappingEditor text={mappingText} preview={preview} onChange={setMappingText} />
+        )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
+          <ActButton isBusy={isBusy} onClick={() => void map()}>
+            {mappingText === undefined ? "Map tables" : "Look again"}
+          </ActButton>
           <ActButton type="submit" look="primary" isBusy={isBusy}>
             Start
           </ActButton>

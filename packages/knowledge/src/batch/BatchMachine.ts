@@ -175,6 +175,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       ...(event.usage === undefined ? {} : { usage: event.usage }),
       ...((event.misfits?.count ?? 0) < (state.misfits?.count ?? 0) || event.misfits === undefined ? {} : { misfits: event.misfits }),
       ...((event.refused?.count ?? 0) < (state.refused?.count ?? 0) || event.refused === undefined ? {} : { refused: event.refused }),
+      ...((event.notRead?.count ?? 0) < (state.notRead?.count ?? 0) || event.notRead === undefined ? {} : { notRead: event.notRead }),
       ...((event.skipped?.count ?? 0) < (state.skipped?.count ?? 0) || event.skipped === undefined ? {} : { skipped: event.skipped }),
       ...(event.currentDocumentId === undefined ? {} : { currentDocumentId: event.currentDocumentId }),
       ...(languageTotal(event.languages) < languageTotal(state.languages) || event.languages === undefined

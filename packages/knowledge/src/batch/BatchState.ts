@@ -12,7 +12,7 @@ import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
-import { defaultPipelineConfig, Misfits, PipelineConfig, RefusedItems, SkippedChunks } from "../runs/Run.ts"
+import { defaultPipelineConfig, Misfits, NotRead, PipelineConfig, RefusedItems, SkippedChunks } from "../runs/Run.ts"
 import { BatchId, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { ValidationPolicy } from "../validate/Report.ts"
@@ -119,6 +119,7 @@ export const extracted = {
   /** Chunks without an answer of the model. */
   skipped: Schema.optionalKey(SkippedChunks),
   refused: Schema.optionalKey(RefusedItems),
+  notRead: Schema.optionalKey(NotRead),
   usage: Schema.optionalKey(BatchUsage),
   /** The languages of the completed documents, the most frequent first. */
   languages: Schema.optionalKey(Schema.Array(LanguageCount)),

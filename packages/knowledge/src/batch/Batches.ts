@@ -41,6 +41,8 @@ import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimat
 import { withdrawChecked, withdrawGraph } from "./GraphStages.ts"
 import { encodeManifest, type ManifestFile } from "./Manifest.ts"
 import { fixManifest, type ManifestError } from "./ManifestMaking.ts"
+import { type MappingPreviewError, type MappingPreviewOptions, previewMapping } from "./MappingPreview.ts"
+import type { MappingPreview } from "./MappingPreviewView.ts"
 import { type Purged, purgeBatches } from "./Retention.ts"
 
 export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
@@ -93,6 +95,12 @@ export interface BatchesService {
     manifest: ManifestFile,
     options?: { readonly config?: Partial<BatchConfig> },
   ) => Effect.Effect<BatchEstimate, EstimateError>
+  /** Shows how the mapping of a manifest reads its tables and objects, or proposes one. Stores nothing. */
+  readonly previewMapping: (
+    folder: StorageFolder,
+    manifest: ManifestFile,
+    options?: MappingPreviewOptions,
+  ) => Effect.Effect<MappingPreview, MappingPreviewError>
   readonly state: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /** Emits the current state, then every new one, until the batch ends. */
   readonly watch: (id: BatchId) => Stream.Stream<BatchState, BatchNotFound | ReadError>
@@ -221,6 +229,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           yield* Effect.provide(endWork(folder, state), services)
           yield* Effect.provide(writeStatus(folder, storedState(id)), services)
         }),
+      previewMapping: (beside, file, options) => Effect.provide(previewMapping(beside, file, options), services),
       estimate: (beside, file, { config = {} } = {}) => Effect.provide(estimateBatch(beside, file, config), services),
       retry: (id, { documents, ...selection } = {}, eventId) =>
         send(

@@ -159,7 +159,7 @@ const recordsAt = (uri: StorageUri) =>
 
 /** The hash of all settings that affect an extraction. Undefined when the examples have no hash: then no document counts as unchanged. */
 export const settingOf = (
-  { ontologyVersion, examplesUri, examplesHash }: Manifest,
+  { ontologyVersion, examplesUri, examplesHash, mappingHash }: Manifest,
   config: BatchConfig,
 ): Effect.Effect<ContentHash | undefined, never, Extractors> =>
   Effect.map(Extractors, (extractors) => {
@@ -173,7 +173,16 @@ export const settingOf = (
     const { instructions, glossary } = config
     const guidance = instructions === undefined && glossary === undefined ? [] : [instructions ?? "", glossary ?? {}]
     return contentHashOf(
-      JSON.stringify([schemaVersion, ontologyHash, extractor, examplesHash ?? "", pipeline, resolveEntities, ...guidance]),
+      JSON.stringify([
+        schemaVersion,
+        ontologyHash,
+        extractor,
+        examplesHash ?? "",
+        mappingHash ?? "",
+        pipeline,
+        resolveEntities,
+        ...guidance,
+      ]),
     )
   })
 

@@ -19,7 +19,10 @@ import type { Manifest, ManifestDocument } from "./Manifest.ts"
 export type DocumentOutcome =
   | {
       readonly _tag: "Completed"
-      readonly result: Pick<RunResult, "entities" | "facts" | "forReview" | "misfits" | "skipped" | "refused" | "language" | "unread">
+      readonly result: Pick<
+        RunResult,
+        "entities" | "facts" | "forReview" | "misfits" | "skipped" | "refused" | "notRead" | "language" | "unread"
+      >
     }
   /** The graph already has this version of the document, as it is described there. */
   | { readonly _tag: "Unchanged"; readonly before: Pick<GraphDocument, "language" | "unread"> }
@@ -85,6 +88,7 @@ export const requestOf = ({ batchId, attempt, config }: ExtractingBatch, manifes
   contentType: document.contentType,
   ontologyUri: manifest.ontologyUri,
   ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
+  ...(manifest.mappingUri === undefined ? {} : { mappingUri: manifest.mappingUri }),
   config: config.pipeline,
   selection: selectionOf(config),
   part: { batchId, attempt: 0, batchAttempt: attempt },

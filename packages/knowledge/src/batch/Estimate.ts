@@ -5,17 +5,20 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
 import { streamOnWorkers } from "../document/DocumentReader.ts"
+import { recordChunks } from "../document/RecordChunks.ts"
 import { addUsage, noUsage, type Usage } from "../extract/Extractor.ts"
 import { chunksOnWorkers } from "../extract/TextOnWorkers.ts"
 import type { CanonicalGraph } from "../graph/CanonicalGraph.ts"
+import { type CompiledFile, compileMapping } from "../mapping/CompiledMapping.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { passingDocument } from "../runs/ExtractionWorkflow.ts"
 import { type EquipmentError, type Estimator, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import { newBatchId } from "../storage/Identity.ts"
 import { type BatchConfig, type BatchUsage, defaultBatchConfig, selectionOf } from "./BatchState.ts"
 import { settingOf, unchangedDocuments } from "./Document.ts"
 import { usageOf } from "./ExtractionCounts.ts"
 import type { ManifestDocument, ManifestFile } from "./Manifest.ts"
-import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
+import { type ManifestError, makeManifest, mappingIn } from "./ManifestMaking.ts"
 
 export interface BatchEstimate extends BatchUsage {
   readonly extractor: string
@@ -47,6 +50,12 @@ export const estimateBatch = (
     })
     const estimator = extractors.estimator(selection)
     const ontology = yield* extractors.ontology(manifest.ontologyUri)
+    const mapping =
+      file.mapping === undefined
+        ? undefined
+        : yield* Effect.flatMap(mappingIn(folder, file.mapping), (found) =>
+            Effect.fromResult(compileMapping(found.name, found.mapping, ontology)),
+          )
     const unchangedIn = yield* unchangedDocuments(manifest, yield* settingOf(manifest, { ...wanted, ...selection }))
     const changed = yield* Effect.filter(
       manifest.documents,
@@ -55,7 +64,8 @@ export const estimateBatch = (
     )
     const found = yield* Effect.forEach(
       changed,
-      (document) => Effect.exit(estimateDocument(document, wanted.pipeline, ontology, estimator)),
+      (document) =>
+        Effect.exit(estimateDocument(document, wanted.pipeline, ontology, estimator, mapping?.rulesFor(document.sourceUri) ?? [])),
       { concurrency: estimatedAtOnce },
     )
     const read = found.filter(Exit.isSuccess).map(({ value }) => value)
@@ -75,11 +85,18 @@ const estimateDocument = (
   { windowSize, overlap }: BatchConfig["pipeline"],
   ontology: OntologyIndex,
   { estimate }: Estimator,
+  rules: ReadonlyArray<CompiledFile>,
 ) =>
   Effect.gen(function* () {
     const storage = yield* Storage
-    return yield* streamOnWorkers({ name: sourceUri, contentType }, storage.getStream(sourceUri)).pipe(
-      chunksOnWorkers(sourceUri, { size: windowSize, overlap }),
+    const options = { size: windowSize, overlap }
+    const passing = passingDocument(sourceUri, rules)
+    const text = streamOnWorkers({ name: sourceUri, contentType }, storage.getStream(sourceUri), passing.notes)
+    const chunks =
+      rules.length === 0 ? chunksOnWorkers(sourceUri, options)(text) : recordChunks({ ...options, records: passing.takeMapped })(text)
+    return yield* chunks.pipe(
+      // The mapping reads its records without a call.
+      Stream.filter(({ isMapped }) => isMapped !== true),
       Stream.runFoldEffect(
         (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),
         // Yields before every chunk: the estimate compares its words with all classes of the ontology, and many chunks arrive at once.

@@ -52,6 +52,7 @@ export const countedAtEnd = (state: Extracting, { documents }: Manifest) =>
     const misfits = yield* runs.misfits(batchId)
     const skipped = yield* runs.skipped(batchId)
     const refused = yield* runs.refused(batchId)
+    const notRead = yield* runs.notRead(batchId)
     const succeeded = (yield* runs.ofBatch(batchId)).filter(({ status }) => status === "succeeded")
     const own = new Set<string>(succeeded.map(({ documentId }) => documentId))
     const others = documents.flatMap(({ documentId }) => (own.has(documentId) ? [] : [documentId]))
@@ -68,6 +69,7 @@ export const countedAtEnd = (state: Extracting, { documents }: Manifest) =>
       ...(misfits === undefined ? {} : { misfits }),
       ...(skipped === undefined ? {} : { skipped }),
       ...(refused === undefined ? {} : { refused }),
+      ...(notRead === undefined ? {} : { notRead }),
       languages: languages.counted(),
     }
   })

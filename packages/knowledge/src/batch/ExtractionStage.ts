@@ -16,11 +16,13 @@ import { Extractions } from "../runs/Extractions.ts"
 import { Extractors } from "../runs/Extractors.ts"
 import {
   addMisfits,
+  addNotRead,
   addRefused,
   addSkipped,
   isEndedWithBatch,
   isStoreAway,
   type Misfits,
+  type NotRead,
   type RefusedItems,
   RunEnding,
   RunFailed,
@@ -224,6 +226,7 @@ export const startReport = (
     let misfits: Misfits | undefined
     let skipped: SkippedChunks | undefined
     let refused: RefusedItems | undefined
+    let notRead: NotRead | undefined
     const languages = new LanguageCounts()
     const waiting = new Set<DocumentEvent>()
     const unchanged = new Set<DocumentId>()
@@ -243,6 +246,7 @@ export const startReport = (
           misfits = addMisfits(misfits, read.misfits)
           skipped = addSkipped(skipped, read.skipped)
           refused = addRefused(refused, read.refused)
+          notRead = addNotRead(notRead, read.notRead)
           return
         }
         case "Unchanged":
@@ -306,6 +310,7 @@ export const startReport = (
       ...(misfits === undefined ? {} : { misfits }),
       ...(skipped === undefined ? {} : { skipped }),
       ...(refused === undefined ? {} : { refused }),
+      ...(notRead === undefined ? {} : { notRead }),
       languages: languages.counted(),
     })
 

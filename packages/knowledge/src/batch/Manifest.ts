@@ -8,6 +8,7 @@ import { BlobReference, getText, type StorageError, StorageFolder, type StorageS
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ExtractorName } from "../KnowledgeSettings.ts"
+import { FactMapping } from "../mapping/FactMapping.ts"
 import { BatchId, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 
@@ -39,6 +40,9 @@ export const Manifest = Schema.Struct({
   /** Sentences with the facts they state, from which the built-in extractor learns. */
   examplesUri: Schema.optionalKey(StorageUri),
   examplesHash: Schema.optionalKey(ContentHash),
+  /** The mapping of tables and objects to facts. */
+  mappingUri: Schema.optionalKey(StorageUri),
+  mappingHash: Schema.optionalKey(ContentHash),
   /** Default: the one of the batch's configuration. */
   extractor: Schema.optionalKey(ExtractorName),
   targetNamespace: Namespace,
@@ -58,6 +62,8 @@ export const ManifestFile = Schema.Struct({
   ontology: BlobReference,
   shapes: Schema.optionalKey(BlobReference),
   examples: Schema.optionalKey(BlobReference),
+  /** The mapping of tables and objects to facts: a file of YAML or JSON, or the mapping itself. */
+  mapping: Schema.optionalKey(Schema.Union([BlobReference, FactMapping])),
   /** `built-in`, or a provider and a model: `openai:MODEL`. */
   extractor: Schema.optionalKey(ExtractorName),
   documents: Schema.NonEmptyArray(

@@ -3,7 +3,7 @@
  * starts, and reported in one error.
  */
 
-import type { ContentHash } from "@detent/blobs/ContentHash"
+import { type ContentHash, contentHashOf } from "@detent/blobs/ContentHash"
 import {
   type BlobReference,
   blobIn,
@@ -25,6 +25,8 @@ import * as Stream from "effect/Stream"
 import { formatOf } from "../document/DocumentReader.ts"
 import type { DocumentFormat } from "../document/ReadError.ts"
 import { checkExamples } from "../extract/builtin/Example.ts"
+import { compileMapping } from "../mapping/CompiledMapping.ts"
+import { factMappingText, readFactMapping } from "../mapping/FactMapping.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { formatOf as rdfFormatOf } from "../ontology/OntologyLoading.ts"
 import { Extractors } from "../runs/Extractors.ts"
@@ -75,7 +77,7 @@ export const fixManifest = (
 
 /** An input file of a batch, with its content when the batch started. */
 interface FixedFile {
-  readonly kind: "ontology" | "shapes" | "examples"
+  readonly kind: "ontology" | "shapes" | "examples" | "mapping"
   readonly uri: StorageUri
   readonly text: string
   readonly hash: ContentHash
@@ -130,19 +132,26 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       fixed("examples", file.examples, (uri, text) => checkExamples({ uri, text })),
       fixed("shapes", file.shapes, (source, text) => checkShapes({ text, source })),
     ])
+    const mapping = yield* mappingFixed(folder, file.mapping, fix, Result.isSuccess(ontology) ? ontology.success?.found : undefined)
     const found = yield* Effect.forEach(
       file.documents,
       ({ source, contentType }) => Effect.result(documentOf(resolveReference(folder, source), contentType)),
       { concurrency: 16 },
     )
     const documents = found.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
-    const files: ReadonlyArray<Result.Result<unknown, string>> = [ontology, examples, shapes]
+    const files: ReadonlyArray<Result.Result<unknown, string>> = [ontology, examples, shapes, mapping]
     const problems = [
       ...files.flatMap((one) => (Result.isFailure(one) ? [one.failure] : [])),
       ...found.flatMap((one) => (Result.isFailure(one) ? [one.failure] : [])),
       ...repeated(documents),
     ]
-    if (problems.length > 0 || Result.isFailure(ontology) || Result.isFailure(examples) || Result.isFailure(shapes)) {
+    if (
+      problems.length > 0 ||
+      Result.isFailure(ontology) ||
+      Result.isFailure(examples) ||
+      Result.isFailure(shapes) ||
+      Result.isFailure(mapping)
+    ) {
       const more = problems.length > problemsAtMost ? `; and ${problems.length - problemsAtMost} more` : ""
       return yield* new ManifestRefused({
         uri: folder,
@@ -158,6 +167,7 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       ontologyVersion: ontologyVersionOf(targetNamespace, ontologyNameOf(uri), hash),
       ...(shapes.success === undefined ? {} : { shaclUri: shapes.success.copy }),
       ...(examples.success === undefined ? {} : { examplesUri: examples.success.copy, examplesHash: examples.success.hash }),
+      ...(mapping.success === undefined ? {} : { mappingUri: mapping.success.copy, mappingHash: mapping.success.hash }),
       ...(file.extractor === undefined ? {} : { extractor: file.extractor }),
       targetNamespace,
       documents,
@@ -167,6 +177,30 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       createdAt: yield* DateTime.now,
     } satisfies Manifest
   })
+
+/** The mapping of a manifest, which is a file or stands in the manifest itself, with its text. */
+export const mappingIn = (folder: StorageFolder, given: NonNullable<ManifestFile["mapping"]>) =>
+  Effect.gen(function* () {
+    const uri = typeof given === "string" ? resolveReference(folder, given) : blobIn(folder, "manifest.json")
+    const name = typeof given === "string" ? uri : `the mapping of ${uri}`
+    const { text, hash } =
+      typeof given === "string"
+        ? yield* getHashedText(yield* Storage, uri)
+        : yield* Effect.map(factMappingText(given), (yaml) => ({ text: yaml, hash: contentHashOf(yaml) }))
+    return { name, uri, text, hash, mapping: yield* readFactMapping(name, text) }
+  })
+
+/** Stores the mapping of a manifest, and checks it. */
+const mappingFixed = (folder: StorageFolder, given: ManifestFile["mapping"], fix: Fix, ontology: OntologyIndex | undefined) =>
+  Effect.gen(function* () {
+    if (given === undefined) return undefined
+    const { name, uri, text, hash, mapping } = yield* mappingIn(folder, given)
+    if (ontology !== undefined) yield* Effect.fromResult(compileMapping(name, mapping, ontology))
+    return { copy: yield* fix({ kind: "mapping", uri, text, hash }), hash }
+  }).pipe(
+    Effect.mapError(({ message }) => message),
+    Effect.result,
+  )
 
 /** How many relations one warning names. */
 const relationsAtMost = 5
@@ -187,7 +221,9 @@ const contentTypes: Readonly<Record<DocumentFormat, string>> = {
   md: "text/markdown",
   html: "text/html",
   json: "application/json",
+  jsonl: "application/x-ndjson",
   csv: "text/csv",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
   pdf: "application/pdf",
 }
 
@@ -252,13 +288,14 @@ const fileOf = (uri: StorageUri, stored: Manifest): Effect.Effect<ManifestFile, 
       })
     const [first, ...others] = stored.documents.map(({ sourceUri, contentType }) => ({ source: sourceUri, contentType }))
     if (first === undefined) return yield* new ManifestRefused({ uri, problem: "it names no document; name one" })
-    const { targetNamespace, ontologyUri, shaclUri, examplesUri, extractor, collection, keepMissing, createdAt } = stored
+    const { targetNamespace, ontologyUri, shaclUri, examplesUri, mappingUri, extractor, collection, keepMissing, createdAt } = stored
     return {
       targetNamespace,
       ontology: ontologyUri,
       documents: [first, ...others],
       ...(shaclUri === undefined ? {} : { shapes: shaclUri }),
       ...(examplesUri === undefined ? {} : { examples: examplesUri }),
+      ...(mappingUri === undefined ? {} : { mapping: mappingUri }),
       ...(extractor === undefined ? {} : { extractor }),
       ...(collection === undefined ? {} : { collection }),
       ...(keepMissing === undefined ? {} : { keepMissing }),
@@ -274,6 +311,7 @@ export const manifestOfFolder = (
     readonly ontology: BlobReference
     readonly shapes?: BlobReference
     readonly examples?: BlobReference
+    readonly mapping?: BlobReference
     /** Keeps documents in the graph that are gone from the folder. Default: they are withdrawn. */
     readonly keepMissing?: boolean
   },
@@ -281,7 +319,9 @@ export const manifestOfFolder = (
   Effect.gen(function* () {
     const storage = yield* Storage
     const apart = new Set(
-      [options.ontology, options.shapes, options.examples].filter((one) => one !== undefined).map((one) => resolveReference(folder, one)),
+      [options.ontology, options.shapes, options.examples, options.mapping]
+        .filter((one) => one !== undefined)
+        .map((one) => resolveReference(folder, one)),
     )
     const listedAt = yield* DateTime.now
     const blobs = yield* Stream.runCollect(storage.list(folder))
@@ -293,7 +333,7 @@ export const manifestOfFolder = (
       return yield* new ManifestRefused({
         uri: folder,
         problem:
-          "there is no document of a known kind in it (txt, md, html, json, csv, pdf); to remove earlier documents of an emptied folder from the graph, withdraw the batches that added them",
+          "there is no document of a known kind in it (txt, md, html, json, jsonl, csv, tsv, xlsx, pdf); to remove earlier documents of an emptied folder from the graph, withdraw the batches that added them",
       })
     return { ...options, documents: [first, ...others], collection: folder, listedAt }
   })

@@ -8,6 +8,8 @@ export interface Chunk {
   readonly language?: string
   /** Where the chunk stands, for readers that see no more of the document. */
   readonly context?: ChunkContext
+  /** Whether it has records only, whose facts the mapping of the document gives. */
+  readonly isMapped?: boolean
 }
 
 export interface ChunkContext {

@@ -7,7 +7,7 @@ import { describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { DocumentMalformed } from "./ReadError.ts"
-import { addRecord, isHeader, type Reading, TextBuilder } from "./Reading.ts"
+import { addRecord, columnAt, isHeader, type Reading, TextBuilder } from "./Reading.ts"
 import type { Encoding } from "./TextDecoding.ts"
 
 /** One record, with the names of its columns. */
@@ -92,18 +92,11 @@ export const csvReading = (records: Iterable<CsvRecord>, encoding: Encoding): Re
   return builder.build(encoding)
 }
 
-/** One record as text. */
-export const csvRecordText = (record: CsvRecord): string => {
-  const builder = new TextBuilder()
-  addCsvRecord(builder, record)
-  return builder.build(undefined).text
-}
-
 const addCsvRecord = (builder: TextBuilder, { number, columns, cells }: CsvRecord): void =>
   addRecord(
     builder,
-    columns,
-    cells.map((text, index) => [{ text, place: { _tag: "Cell", record: number, column: columns[index] ?? `column ${index + 1}` } }]),
+    { table: "", number, columns },
+    cells.map((text, index) => [{ text, place: { _tag: "Cell", record: number, column: columnAt(columns, index) } }]),
   )
 
 /** The longest record, in characters: an unclosed quotation mark would otherwise take the rest of the document. */

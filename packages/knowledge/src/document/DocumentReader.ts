@@ -11,10 +11,11 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type { Place, Span } from "../fact/Fact.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
-import { type CsvPosition, csvBatches, csvReading, csvRecords, csvRecordText, csvStart, readCsvBatch } from "./Csv.ts"
+import { type CsvPosition, csvBatches, csvReading, csvRecords, csvStart, readCsvBatch } from "./Csv.ts"
+import { loadFrontMatter } from "./FrontMatter.ts"
 import { decodeHtml, readHtml } from "./Html.ts"
-import { readJson } from "./Json.ts"
-import { readMarkdown } from "./Markdown.ts"
+import { readJson, readJsonLines } from "./Json.ts"
+import { hasFrontMatter, readMarkdown } from "./Markdown.ts"
 import {
   DocumentEmpty,
   DocumentEncrypted,
@@ -25,8 +26,9 @@ import {
   FormatUnknown,
   ReadError,
 } from "./ReadError.ts"
-import { placesOf, type Reading, TextBuilder } from "./Reading.ts"
+import { type FoundRecord, movedRecords, placesOf, type Reading, TextBuilder } from "./Reading.ts"
 import { type DecodedText, decodeBytes, decodeStream, type Encoding, notEmpty } from "./TextDecoding.ts"
+import { readWorkbook } from "./Workbook.ts"
 
 export interface DocumentSource {
   /** A file name or an address, for errors. Its extension gives the format. */
@@ -56,8 +58,11 @@ const byEnding: Readonly<Record<string, DocumentFormat>> = {
   htm: "html",
   xhtml: "html",
   json: "json",
+  jsonl: "jsonl",
+  ndjson: "jsonl",
   csv: "csv",
   tsv: "csv",
+  xlsx: "xlsx",
   pdf: "pdf",
 }
 
@@ -67,6 +72,9 @@ const byContentType: Readonly<Record<string, DocumentFormat>> = {
   "text/html": "html",
   "application/xhtml+xml": "html",
   "application/json": "json",
+  "application/x-ndjson": "jsonl",
+  "application/jsonl": "jsonl",
+  "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
   "text/csv": "csv",
   "text/tab-separated-values": "csv",
   "application/pdf": "pdf",
@@ -86,38 +94,73 @@ export const readDocument = (source: DocumentSource, bytes: Uint8Array): Effect.
 const readWhole = (format: DocumentFormat, source: string, bytes: Uint8Array): Effect.Effect<Reading, ReadError> =>
   Effect.gen(function* () {
     if (format === "pdf") return yield* readPdf(source, bytes)
+    if (format === "xlsx") return yield* readWorkbook(source, bytes)
     if (format === "html") return yield* readHtml(source, yield* Effect.fromResult(decodeHtml(source, bytes)))
     const decoded = yield* Effect.fromResult(decodeBytes(source, bytes))
     if (format === "json") return yield* Effect.fromResult(readJson(source, decoded))
-    if (format === "md") return readMarkdown(decoded)
+    if (format === "jsonl") return yield* Effect.fromResult(readJsonLines(source, decoded))
+    if (format === "md") return readMarkdown(decoded, hasFrontMatter(decoded.text) ? yield* loadFrontMatter : undefined)
     if (format === "csv") return csvReading(yield* Stream.runCollect(csvRecords(source, Stream.succeed(decoded.text))), decoded.encoding)
     return readPlainText(decoded)
   })
 
-/**
- * The text alone, piece by piece where the format allows. `found` receives the encoding at the end, `declared` the language that the
- * document declares, before any text.
- */
+/** What a reader learns of a document besides its text. */
+export interface ReadingNotes {
+  /** The encoding, at the end. */
+  readonly encoding?: (encoding: Encoding) => Effect.Effect<void>
+  /** The language that the document declares, before any text. */
+  readonly language?: (language: string) => Effect.Effect<void>
+  /** Records, before the text that they are in. */
+  readonly records?: (records: ReadonlyArray<FoundRecord>) => Effect.Effect<void>
+}
+
+const ignored = () => Effect.void
+
+/** The text alone, piece by piece where the format allows. */
 export const streamDocument = <E, R>(
   source: DocumentSource,
   bytes: Stream.Stream<Uint8Array, E, R>,
-  found: (encoding: Encoding) => Effect.Effect<void> = () => Effect.void,
-  declared: (language: string) => Effect.Effect<void> = () => Effect.void,
+  notes: ReadingNotes = {},
 ): Stream.Stream<string, E | ReadError, R> =>
   Stream.unwrap(
     Effect.map(formatOf(source), (format): Stream.Stream<string, E | ReadError, R> => {
+      const { encoding: found = ignored } = notes
       if (format === "txt") return notEmpty(source.name, decodeStream(source.name, bytes, found))
       if (format === "csv") {
-        return notEmpty(source.name, Stream.map(csvRecords(source.name, decodeStream(source.name, bytes, found)), csvRecordText))
+        const pieces = Stream.map(csvRecords(source.name, decodeStream(source.name, bytes, found)), (record) =>
+          csvReading([record], "utf-8"),
+        )
+        return notEmpty(source.name, inOneText(pieces, notes))
       }
       const whole = Effect.flatMap(collect(source.name, format, bytes), (all) => readDocument(source, all)).pipe(
-        Effect.tap(({ encoding }) => (encoding === undefined ? Effect.void : found(encoding))),
-        Effect.tap(({ language }) => (language === undefined ? Effect.void : declared(language))),
+        Effect.tap((read) => noted(read, notes)),
         Effect.map(({ text }) => text),
       )
       return Stream.fromEffect(whole)
     }),
   )
+
+/** Passes on what was read of a whole document. */
+const noted = ({ encoding, language, records }: ReadDocumentOutput, notes: ReadingNotes): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (encoding !== undefined) yield* (notes.encoding ?? ignored)(encoding)
+    if (language !== undefined) yield* (notes.language ?? ignored)(language)
+    if (records.length > 0) yield* (notes.records ?? ignored)(records)
+  })
+
+/** The text of parts that follow each other. Their records move to where the part is in the whole text. */
+const inOneText = <E, R>(
+  parts: Stream.Stream<{ readonly text: string; readonly records: ReadonlyArray<FoundRecord> }, E, R>,
+  { records: note = ignored }: ReadingNotes,
+): Stream.Stream<string, E, R> =>
+  Stream.suspend(() => {
+    let length = 0
+    return Stream.mapEffect(parts, ({ text, records }) => {
+      const moved = movedRecords(records, length)
+      length += text.length
+      return Effect.as(note(moved), text)
+    })
+  })
 
 const collect = <E, R>(
   source: string,
@@ -137,6 +180,7 @@ const collect = <E, R>(
 
 const readPlainText = ({ text, encoding }: DecodedText): Reading => ({
   text,
+  records: [],
   segments: text === "" ? [] : [{ start: 0, end: text.length, place: { _tag: "Characters", start: 0, end: text.length } }],
   encoding,
 })
@@ -165,8 +209,7 @@ export const streamStored = (
   storage: StorageService,
   uri: StorageUri,
   contentType?: string,
-  found?: (encoding: Encoding) => Effect.Effect<void>,
-): Stream.Stream<string, ReadError | StorageError> => streamDocument(sourceOf(uri, contentType), storage.getStream(uri), found)
+): Stream.Stream<string, ReadError | StorageError> => streamDocument(sourceOf(uri, contentType), storage.getStream(uri))
 
 const sourceOf = (uri: StorageUri, contentType: string | undefined): DocumentSource => ({
   name: uri,
@@ -257,21 +300,22 @@ const longestWord = 100
 export const streamOnWorkers = <E, R>(
   source: DocumentSource,
   bytes: Stream.Stream<Uint8Array, E, R>,
-  found: (encoding: Encoding) => Effect.Effect<void> = () => Effect.void,
-  declared: (language: string) => Effect.Effect<void> = () => Effect.void,
+  notes: ReadingNotes = {},
 ): Stream.Stream<string, E | ReadError, R> =>
   Stream.unwrap(
     Effect.gen(function* () {
       const format = yield* formatOf(source)
       const pool = yield* WorkerPool.inContext
-      if (Option.isNone(pool) || format === "txt") return streamDocument(source, bytes, found, declared)
+      if (Option.isNone(pool) || format === "txt") return streamDocument(source, bytes, notes)
       const reading = new ReadingWorkers(pool.value, source.name, format)
-      if (format === "csv") return notEmpty(source.name, reading.csv(decodeStream(source.name, bytes, found)))
+      if (format === "csv") {
+        const parts = reading.csv(decodeStream(source.name, bytes, notes.encoding ?? ignored))
+        return notEmpty(source.name, Stream.flatMap(inOneText(parts, notes), inPieces))
+      }
       const whole = Effect.gen(function* () {
-        const { text, encoding, language } = yield* reading.whole(source, yield* collect(source.name, format, bytes))
-        if (encoding !== undefined) yield* found(encoding)
-        if (language !== undefined) yield* declared(language)
-        return text
+        const read = yield* reading.whole(source, yield* collect(source.name, format, bytes))
+        yield* noted(read, notes)
+        return read.text
       })
       return Stream.flatMap(Stream.fromEffect(whole), inPieces)
     }),
@@ -307,15 +351,15 @@ class ReadingWorkers {
     return this.#ask("document.places", input)
   }
 
-  csv<E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<string, E | ReadError, R> {
+  csv<E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<ReadCsvOutput, E | ReadError, R> {
     return Stream.suspend(() => {
       let at = csvStart
       return Stream.mapEffect(csvBatches(this.#source, text), (batch) =>
         Effect.map(this.#ask<ReadCsvOutput>("document.csv", { source: this.#source, batch, at } satisfies ReadCsvInput), (read) => {
           at = read.next
-          return read.text
+          return read
         }),
-      ).pipe(Stream.flatMap(inPieces))
+      )
     })
   }
 
@@ -352,6 +396,7 @@ interface ReadDocumentInput {
 
 interface ReadDocumentOutput {
   readonly text: string
+  readonly records: ReadonlyArray<FoundRecord>
   readonly encoding: Encoding | undefined
   /** The language that the document declares. */
   readonly language?: string
@@ -369,6 +414,7 @@ interface ReadCsvInput {
 
 interface ReadCsvOutput {
   readonly text: string
+  readonly records: ReadonlyArray<FoundRecord>
   readonly next: CsvPosition
 }
 
@@ -386,7 +432,10 @@ const placesInDocument = ({ source, bytes, spans }: ReadPlacesInput) =>
 const csvText = ({ source, batch, at }: ReadCsvInput) =>
   outcomeOf(
     ReadError,
-    Effect.map(readCsvBatch(source, batch, at), ({ records, next }): ReadCsvOutput => ({ text: csvReading(records, "utf-8").text, next })),
+    Effect.map(readCsvBatch(source, batch, at), ({ records, next }): ReadCsvOutput => {
+      const read = csvReading(records, "utf-8")
+      return { text: read.text, records: read.records, next }
+    }),
   )
 
 /** The tasks of a worker: `document.read`, `document.csv` and `document.places`. */

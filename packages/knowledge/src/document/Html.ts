@@ -63,6 +63,7 @@ class Page {
   #hidden = 0
   #preformatted = 0
   #table: HtmlTable | undefined
+  #tables = 0
   /** A space is only written when something follows on the same line. */
   #space: { readonly start: number; readonly end: number } | undefined
 
@@ -83,7 +84,7 @@ class Page {
     if (this.#hidden > 0) return
     if (this.#table === undefined) this.#breakAt(name)
     else if (this.#table.close(name)) {
-      this.#table.addTo(this.builder)
+      this.#table.addTo(this.builder, ++this.#tables)
       this.#table = undefined
     }
   }
@@ -197,7 +198,10 @@ class HtmlTable {
     this.#cell?.parts.push({ text, place: { _tag: "Characters", start, end } })
   }
 
-  addTo(builder: TextBuilder): void {
+  /** `position`: of the table in its page, counted from 1. */
+  addTo(builder: TextBuilder, position: number): void {
+    const caption = this.#caption === undefined ? "" : cellText(trimmed(this.#caption))
+    const table = caption === "" ? `table ${position}` : caption
     if (this.#caption !== undefined) {
       addCell(builder, trimmed(this.#caption))
       builder.breakLine(2)
@@ -206,7 +210,8 @@ class HtmlTable {
     const head = rows[0] ?? []
     const columns = head.map((cell) => cellText(trimmed(cell)))
     const namesColumns = rows.length > 1 && (head.every(({ isHeading }) => isHeading) || this.#allPlain(rows)) && isHeader(columns)
-    if (namesColumns) for (const row of rows.slice(1)) addRecord(builder, columns, row.map(trimmed))
+    if (namesColumns)
+      for (const [index, row] of rows.slice(1).entries()) addRecord(builder, { table, number: index + 1, columns }, row.map(trimmed))
     else for (const row of rows) addRow(builder, row)
     builder.breakLine(2)
   }

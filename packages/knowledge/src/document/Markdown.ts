@@ -1,5 +1,9 @@
-/** Reads Markdown as text: without markup, tables as records. Works line by line, so that every piece keeps its place in the source. */
+/**
+ * Reads Markdown as text: without markup, tables and front matter as records. Works line by line, so that every piece keeps its place in the
+ * source.
+ */
 
+import { addValues, declaredLanguage, type Json } from "./Json.ts"
 import { addRecord, type Cell, type CellPart, cellText, type Reading, TextBuilder } from "./Reading.ts"
 import type { DecodedText } from "./TextDecoding.ts"
 
@@ -9,46 +13,78 @@ interface Line {
   readonly start: number
 }
 
-export const readMarkdown = ({ text, encoding }: DecodedText): Reading => {
+/** `yaml` reads the front matter. */
+export const readMarkdown = ({ text, encoding }: DecodedText, yaml: FrontMatterReader | undefined): Reading => {
   const builder = new TextBuilder()
   const all = linesOf(text)
-  const body = frontMatter(all, builder)
-  for (let index = body; index < all.length; ) index = addBlock(builder, all, index)
-  return builder.build(encoding, declaredLanguage(all.slice(0, body)))
+  const front = yaml === undefined ? undefined : frontMatter(all, text, builder, yaml)
+  let tables = 0
+  for (let index = front?.next ?? 0; index < all.length; ) {
+    const block = addBlock(builder, all, index, tables + 1)
+    if (block.isTable) tables++
+    index = block.next
+  }
+  return builder.build(encoding, front?.language)
 }
 
-/** `lang: de` in the front matter. */
-const declaredLanguage = (front: ReadonlyArray<Line>): string | undefined => {
-  for (const { text } of front) {
-    const found = /^(?:lang|language|locale)\s*:\s*["']?([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*)["']?\s*$/i.exec(text)?.[1]
-    if (found !== undefined) return found
-  }
-  return undefined
-}
+/** Whether a text begins with front matter. */
+export const hasFrontMatter = (text: string): boolean => /^---[^\S\n]*\r?\n/.test(text)
 
 const linesOf = (text: string): ReadonlyArray<Line> =>
   [...text.matchAll(/[^\n]*\n|[^\n]+$/g)].map(({ 0: line, index }) => ({ text: line.replace(/\r?\n$/, ""), start: index }))
 
-/** Adds the front matter, lines `key: value` between two lines of hyphens at the very beginning. Returns the line after it. */
-const frontMatter = (all: ReadonlyArray<Line>, builder: TextBuilder): number => {
-  if (all[0]?.text.trim() !== "---") return 0
-  const end = all.findIndex((line, index) => index > 0 && line.text.trim() === "---")
-  if (end === -1) return 0
-  for (const line of all.slice(1, end)) addVerbatim(builder, line)
-  builder.breakLine(2)
-  return end + 1
+/** A value of YAML, and where each of its scalars is in the text. */
+export interface FrontMatter {
+  readonly value: Json
+  readonly rangeOf: (path: ReadonlyArray<string | number>) => { readonly start: number; readonly end: number } | undefined
 }
 
-/** Adds the block that begins at a line, and returns the line after it. */
-const addBlock = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number): number => {
+/** Reads YAML; undefined where a text is none, or has no keys. */
+export type FrontMatterReader = (text: string) => FrontMatter | undefined
+
+/**
+ * Adds the front matter, YAML between two lines of hyphens at the very beginning; what is no YAML as it stands there. Returns the line after
+ * it, and the language that it declares.
+ */
+const frontMatter = (all: ReadonlyArray<Line>, text: string, builder: TextBuilder, read: FrontMatterReader) => {
+  if (all[0]?.text.trim() !== "---") return undefined
+  const end = all.findIndex((line, index) => index > 0 && line.text.trim() === "---")
+  const [first, last] = [all[1], all[end]]
+  if (end === -1 || first === undefined || last === undefined) return undefined
+  const found = read(text.slice(first.start, last.start))
+  const wholePlace = { start: first.start, end: last.start }
+  const place = (path: ReadonlyArray<string | number>) => {
+    const range = found?.rangeOf(path)
+    return range === undefined ? wholePlace : { start: first.start + range.start, end: first.start + range.end }
+  }
+  const isRead =
+    found !== undefined &&
+    addValues({ builder, table: frontMatterTable, placeOf: (path) => ({ _tag: "Characters", ...place(path) }) }, found.value)
+  if (!isRead) for (const line of all.slice(1, end)) addVerbatim(builder, line)
+  builder.breakLine(2)
+  return { next: end + 1, language: found === undefined ? undefined : declaredLanguage(found.value) }
+}
+
+/** The table of a record that is front matter. */
+export const frontMatterTable = "front matter"
+
+interface Block {
+  /** The line after it. */
+  readonly next: number
+  readonly isTable: boolean
+}
+
+/** Adds the block that begins at a line. `table` is the number of a table that it may be. */
+const addBlock = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number, table: number): Block => {
   const line = all[index]!
   const next = all[index + 1]
   const fence = /^\s*(```+|~~~+)/.exec(line.text)?.[1]
-  if (fence !== undefined) return addFenced(builder, all, index, fence)
-  if (line.text.includes("|") && next !== undefined && isTableRule(next.text)) return addTable(builder, all, index)
+  if (fence !== undefined) return { next: addFenced(builder, all, index, fence), isTable: false }
+  if (line.text.includes("|") && next !== undefined && isTableRule(next.text))
+    return { next: addTable(builder, all, index, `table ${table}`), isTable: true }
   if (line.text.trim() === "") builder.breakLine(2)
   else if (!isRule(line.text)) addProse(builder, line)
-  return index + 1
+  return { next: index + 1, isTable: false }
 }
 
 /** A line of hyphens, stars or equals signs: a thematic break, or the underline of a heading. */
@@ -98,11 +134,11 @@ const addCellParts = (builder: TextBuilder, parts: Cell): void => {
   for (const { text, place } of parts) builder.add(text, place)
 }
 
-const addTable = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number): number => {
+const addTable = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number, table: string): number => {
   const columns = cellsOf(all[index]!).map(cellText)
   let end = index + 2
   for (let row = all[end]; row?.text.includes("|") === true && row.text.trim() !== ""; row = all[++end])
-    addRecord(builder, columns, cellsOf(row))
+    addRecord(builder, { table, number: end - index - 1, columns }, cellsOf(row))
   return end
 }
 

@@ -1,7 +1,7 @@
 /** The errors of reading a document, each with the next step. */
 import * as Schema from "effect/Schema"
 
-export const DocumentFormat = Schema.Literals(["txt", "md", "html", "json", "csv", "pdf"])
+export const DocumentFormat = Schema.Literals(["txt", "md", "html", "json", "jsonl", "csv", "xlsx", "pdf"])
 export type DocumentFormat = typeof DocumentFormat.Type
 
 export class FormatUnknown extends Schema.TaggedError<FormatUnknown>()("FormatUnknown", {

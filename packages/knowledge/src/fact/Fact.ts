@@ -16,8 +16,8 @@ export const Place = Schema.Union([
   Schema.TaggedStruct("Characters", { start: Schema.Int, end: Schema.Int }),
   /** A value in JSON: `/employees/0/name`. */
   Schema.TaggedStruct("Pointer", { pointer: Schema.String }),
-  /** A record of a table, counted from 1, and the column's name. */
-  Schema.TaggedStruct("Cell", { record: Schema.Int, column: Schema.String }),
+  /** A record of a table, counted from 1, and the column's name. `sheet`: of a workbook. */
+  Schema.TaggedStruct("Cell", { record: Schema.Int, column: Schema.String, sheet: Schema.optionalKey(Schema.String) }),
   Schema.TaggedStruct("Page", { page: Schema.Int }),
 ])
 export type Place = typeof Place.Type
@@ -33,6 +33,8 @@ export interface Mention {
   readonly confidence: number
   /** Set where the words are another name of an entity: the name under which earlier chunks of the document know it. */
   readonly name?: string
+  /** The identifier of the entity, where its record has one: namesakes with different identifiers are different entities. */
+  readonly identifier?: string
 }
 
 /** The object of a fact: another mention, or a value with its datatype. */
@@ -46,6 +48,8 @@ export type FactObject =
       readonly datatype: string
       /** The value in the lexical form of the datatype: `1984-05-02` for "2 May 1984". */
       readonly lexical: string
+      /** The language of a text, as a tag. Default: that of the document. */
+      readonly language?: string
     }
 
 export interface Fact {
@@ -79,6 +83,7 @@ export const StoredMention = Schema.Struct({
   span: StoredSpan,
   confidence: Schema.Finite,
   name: Schema.optionalKey(Schema.String),
+  identifier: Schema.optionalKey(Schema.String),
 }) satisfies Schema.Codec<Mention, unknown>
 
 /** A fact in the form in which runs store it. */
@@ -87,7 +92,13 @@ export const StoredFact = Schema.Struct({
   property: Schema.String,
   object: Schema.Union([
     Schema.TaggedStruct("Entity", { mention: StoredMention }),
-    Schema.TaggedStruct("Value", { text: Schema.String, span: StoredSpan, datatype: Schema.String, lexical: Schema.String }),
+    Schema.TaggedStruct("Value", {
+      text: Schema.String,
+      span: StoredSpan,
+      datatype: Schema.String,
+      lexical: Schema.String,
+      language: Schema.optionalKey(Schema.String),
+    }),
   ]),
   quote: Schema.String,
   span: StoredSpan,

@@ -32,12 +32,15 @@ export const documentIri = (document: string): string => `${documentPrefix}${doc
 /** The id in the IRI of a document; any other IRI is returned unchanged. */
 export const documentOfIri = (iri: string): string => (iri.startsWith(documentPrefix) ? iri.slice(documentPrefix.length) : iri)
 
-/** Within a document, mentions with the same words and class are the same entity. Resolution merges entities across documents later. */
+/** Within a document, mentions with the same words, class and identifier are the same entity. Resolution merges entities across documents later. */
 export const entityIri = (document: DocumentId, mention: Mention): string =>
-  `${entityPrefix}${document}:${entityDigest(mention.type, mention.name ?? mention.text)}`
+  `${entityPrefix}${document}:${entityDigest(mention.type, mention.name ?? mention.text, mention.identifier)}`
 
 /** The last part of an entity's IRI in its document. Whitespace is normalised, so label and original words have the same digest. */
-export const entityDigest = (type: string, label: string): string => digest(type, label.normalize("NFC").replace(/\s+/gu, " ").trim())
+export const entityDigest = (type: string, label: string, identifier?: string): string => {
+  const name = label.normalize("NFC").replace(/\s+/gu, " ").trim()
+  return identifier === undefined ? digest(type, name) : digest(type, name, identifier)
+}
 
 /** The document and digest in the IRI of an entity in its document; undefined for any other IRI. */
 export const entityPlace = (iri: string): { readonly document: string; readonly digest: string } | undefined => {
@@ -115,8 +118,10 @@ const statedTriple = (fact: Fact, source: FactSource): Triple => {
   return triple(subject, fact.property, object)
 }
 
-const valueLiteral = ({ lexical, datatype }: { readonly lexical: string; readonly datatype: string }, { language }: FactSource): Literal =>
-  datatype === `${rdf}langString` ? languageLiteral(lexical, language ?? english) : literal(lexical, datatype)
+const valueLiteral = (
+  { lexical, datatype, language: own }: { readonly lexical: string; readonly datatype: string; readonly language?: string },
+  { language }: FactSource,
+): Literal => (datatype === `${rdf}langString` ? languageLiteral(lexical, own ?? language ?? english) : literal(lexical, datatype))
 
 const english = "en"
 
@@ -131,8 +136,12 @@ export const mentionTriples = (mention: Mention, source: FactSource): ReadonlyAr
     triple(entity, `${rdf}type`, namedNode(mention.type)),
     triple(entity, `${rdfs}label`, labelOf(mention.text.replace(/\s+/gu, " ").trim(), source.language)),
     triple(entity, `${prov}wasDerivedFrom`, namedNode(documentIri(source.documentId))),
+    ...(mention.identifier === undefined ? [] : [triple(entity, identifierProperty, literal(mention.identifier))]),
   ]
 }
+
+/** The identifier that the record of an entity has. */
+export const identifierProperty = `${dcterms}identifier`
 
 const statementTriples = (fact: Fact, stated: Triple, source: FactSource): ReadonlyArray<Triple> => {
   const statement = namedNode(statementIri(stated, fact.span, source))

@@ -10,7 +10,16 @@ import { documentIri, documentOfIri, documentOfStatement, graphPrefixes } from "
 import type { Literal, Triple } from "../rdf/Term.ts"
 import { detached, lineParts, nameOfNode, termOf, turtleText, typePredicate } from "../rdf/Turtle.ts"
 import { owl, prov, xsd } from "../rdf/Vocabulary.ts"
-import { derivedFrom, labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statedLine, statementType } from "./GraphLines.ts"
+import {
+  derivedFrom,
+  identifierPredicate,
+  labelPredicate,
+  type NodeOfLines,
+  nodesOfLines,
+  sameAs,
+  statedLine,
+  statementType,
+} from "./GraphLines.ts"
 
 /** The formats of an exported graph. */
 export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "nquads", "entities", "relations"])
@@ -161,7 +170,13 @@ const relations = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<stri
   )
 
 /** Classes and labels are in the table of entities; the IRIs of an entity in its documents and these documents are provenance. */
-const isNoRelation: ReadonlySet<string> = new Set([typePredicate, labelPredicate, `<${owl.sameAs}>`, `<${prov.wasDerivedFrom}>`])
+const isNoRelation: ReadonlySet<string> = new Set([
+  typePredicate,
+  labelPredicate,
+  `<${owl.sameAs}>`,
+  `<${prov.wasDerivedFrom}>`,
+  identifierPredicate,
+])
 
 const relationRows = ({ subject, values }: NodeOfLines, labels: ReadonlyMap<string, string>): string => {
   let text = ""

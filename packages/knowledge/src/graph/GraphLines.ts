@@ -8,7 +8,7 @@ import { startHash } from "@detent/blobs/ContentHash"
 import { Storage, type StorageError, type StorageService, type StorageUri } from "@detent/blobs/Storage"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { documentOfIri, documentOfStatement, entityDigest, entityPlace } from "../fact/FactGraph.ts"
+import { documentOfIri, documentOfStatement, entityDigest, entityPlace, identifierProperty } from "../fact/FactGraph.ts"
 import { mergeParts, type Part, type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { lineParts, termOf, typePredicate } from "../rdf/Turtle.ts"
 import { owl, rdf, rdfs, vocabularies } from "../rdf/Vocabulary.ts"
@@ -277,29 +277,52 @@ const remainingLines = (node: NodeOfLines, documents: ReadonlySet<string>): Read
   const isTaken = (predicate: string, object: string): boolean => {
     if (predicate === derivedFrom) return documents.has(documentOfIri(iriOf(object)))
     if (predicate === sameAs) return documents.has(entityPlace(iriOf(object))?.document ?? "")
-    if (predicate !== typePredicate && predicate !== labelPredicate) return false
-    return isGone || taken.has(object)
+    return isNaming(predicate) && (isGone || taken.has(`${predicate} ${object}`))
   }
   return linesOf(node, isTaken)
 }
 
 /**
- * The classes and labels that an entity has only under the taken ones of its IRIs in documents: such an IRI is a digest of one class and
- * one label.
+ * The classes, labels and identifiers that an entity has only under the taken ones of its IRIs in documents: such an IRI is a digest of one
+ * class, one label and at most one identifier.
  */
-const takenNames = ({ values }: NodeOfLines, isTaken: (term: string) => boolean): ReadonlySet<string> => {
-  const owners = Map.groupBy(values.get(sameAs) ?? [], (object) => entityPlace(iriOf(object))?.digest)
+const takenNames = (node: NodeOfLines, isTaken: (term: string) => boolean): ReadonlySet<string> => {
+  const owners = Map.groupBy(node.values.get(sameAs) ?? [], (object) => entityPlace(iriOf(object))?.digest)
   const kept = new Set<string>()
   const named = new Set<string>()
-  for (const type of values.get(typePredicate) ?? []) {
-    for (const label of values.get(labelPredicate) ?? []) {
-      const of = owners.get(entityDigest(termOf(type).value, termOf(label).value)) ?? []
-      if (of.length > 0) named.add(type).add(label)
-      if (!of.every(isTaken)) kept.add(type).add(label)
-    }
+  for (const { digest, terms } of digestsOf(node)) {
+    const of = owners.get(digest) ?? []
+    if (of.length > 0) for (const term of terms) named.add(term.join(" "))
+    if (!of.every(isTaken)) for (const term of terms) kept.add(term.join(" "))
   }
   return new Set([...named].filter((name) => !kept.has(name)))
 }
+
+/** A term of an entity, with its predicate. */
+export type NamingTerm = readonly [predicate: string, term: string]
+
+/** The digests that IRIs of an entity in documents can have, with the terms of each: a class, a label and perhaps an identifier. */
+export function* digestsOf({ values }: NodeOfLines): Generator<{ readonly digest: string; readonly terms: ReadonlyArray<NamingTerm> }> {
+  for (const type of values.get(typePredicate) ?? [])
+    for (const label of values.get(labelPredicate) ?? []) {
+      const [iri, name] = [termOf(type).value, termOf(label).value]
+      const terms: ReadonlyArray<NamingTerm> = [
+        [typePredicate, type],
+        [labelPredicate, label],
+      ]
+      yield { digest: entityDigest(iri, name), terms }
+      for (const identifier of values.get(identifierPredicate) ?? [])
+        yield { digest: entityDigest(iri, name, termOf(identifier).value), terms: [...terms, [identifierPredicate, identifier]] }
+    }
+}
+
+/** The predicate of the identifier that the record of an entity has. */
+export const identifierPredicate = `<${identifierProperty}>`
+
+const namingPredicates: ReadonlySet<string> = new Set([typePredicate, labelPredicate, identifierPredicate])
+
+/** Whether the object of a line is a class, a label or an identifier of its subject. */
+const isNaming = (predicate: string): boolean => namingPredicates.has(predicate)
 
 /** The sorted lines that remain without the given entities of documents, as N-Triples terms. No remaining fact may involve them. */
 export const withoutEntities = <E, R>(lines: Stream.Stream<string, E, R>, entities: ReadonlySet<string>): Stream.Stream<string, E, R> =>
@@ -316,7 +339,7 @@ const linesWithout = (node: NodeOfLines, entities: ReadonlySet<string>): Readonl
   return linesOf(node, (predicate, object) => {
     if (predicate === sameAs) return entities.has(object)
     if (predicate === derivedFrom) return !documents.has(documentOfIri(iriOf(object)))
-    return (predicate === typePredicate || predicate === labelPredicate) && names.has(object)
+    return isNaming(predicate) && names.has(`${predicate} ${object}`)
   })
 }
 

@@ -7,10 +7,20 @@
 import { compareText } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { documentIri, documentOfStatement, entityDigest, entityPlace, isStatementOf } from "../fact/FactGraph.ts"
+import { documentIri, documentOfStatement, entityPlace, isStatementOf } from "../fact/FactGraph.ts"
 import { lineParts, termOf, typePredicate } from "../rdf/Turtle.ts"
 import { detentVocabulary, rdf } from "../rdf/Vocabulary.ts"
-import { derivedFrom, labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statementsOf } from "./GraphLines.ts"
+import {
+  derivedFrom,
+  digestsOf,
+  identifierPredicate,
+  labelPredicate,
+  type NamingTerm,
+  type NodeOfLines,
+  nodesOfLines,
+  sameAs,
+  statementsOf,
+} from "./GraphLines.ts"
 
 /** A mention: its IRI in its document, and the IRI of its entity. */
 export interface MentionOf {
@@ -148,26 +158,27 @@ export const moveMentions = <E, R>(
 
 /** Adds the lines of the entities that the mentions of a node belong to now: class and label, documents, and links to the mentions. */
 const addEntities = (
-  { subject, values }: NodeOfLines,
+  node: NodeOfLines,
   mentions: ReadonlyArray<string>,
   entityOf: EntityOf,
   add: (subject: string, predicate: string, object: string) => void,
 ): void => {
+  const { subject, values } = node
   const own = iriOf(subject)
-  const types = values.get(typePredicate) ?? []
-  const labels = values.get(labelPredicate) ?? []
+  const rest = [typePredicate, labelPredicate, identifierPredicate].flatMap((predicate) =>
+    (values.get(predicate) ?? []).map((term): NamingTerm => [predicate, term]),
+  )
   const byDigest = Map.groupBy(mentions, (mention) => entityPlace(mention)?.digest)
   const named = new Set<string>()
   const unnamed = new Set(mentions)
-  for (const type of types)
-    for (const label of labels)
-      for (const mention of byDigest.get(entityDigest(termOf(type).value, termOf(label).value)) ?? []) {
-        const entity = `<${entityOf(mention, own)}>`
-        add(entity, typePredicate, type)
-        add(entity, labelPredicate, label)
-        named.add(type).add(label)
-        unnamed.delete(mention)
+  for (const { digest, terms } of digestsOf(node))
+    for (const mention of byDigest.get(digest) ?? []) {
+      for (const [predicate, term] of terms) {
+        add(`<${entityOf(mention, own)}>`, predicate, term)
+        named.add(`${predicate} ${term}`)
       }
+      unnamed.delete(mention)
+    }
   for (const mention of mentions) {
     const entity = `<${entityOf(mention, own)}>`
     if (entity !== `<${mention}>`) add(entity, sameAs, `<${mention}>`)
@@ -175,8 +186,7 @@ const addEntities = (
     if (document !== undefined) add(entity, derivedFrom, `<${documentIri(document)}>`)
   }
   // A label that is shorter or longer than the name in the digest belongs to a mention without a match.
-  const rest = [...types.map((type) => [typePredicate, type] as const), ...labels.map((label) => [labelPredicate, label] as const)]
-  const left = rest.filter(([, term]) => !named.has(term))
+  const left = rest.filter((term) => !named.has(term.join(" ")))
   const heirs = new Set([...unnamed].map((mention) => entityOf(mention, own)))
   if (heirs.size === 0 && left.length > 0) heirs.add(entityOf(mentions[0], own))
   // An entity has a class and a label.

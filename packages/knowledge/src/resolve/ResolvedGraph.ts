@@ -8,7 +8,7 @@ import { itemsOf, type TaskChannel, type WorkerError } from "@detent/processes"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import { entityPlace } from "../fact/FactGraph.ts"
+import { entityPlace, identifierProperty } from "../fact/FactGraph.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statementType } from "../graph/GraphLines.ts"
 import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
@@ -64,9 +64,10 @@ export interface ResolvedGraph<E, R> {
 export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedGraph<E, R>, E, R> =>
   Effect.gen(function* () {
     const { documents, existing, ontology, base, counted = Number.POSITIVE_INFINITY, decided = nothingDecided } = options
-    const identifying = new Set(
-      ontology.ontology.properties.filter(({ traits }) => traits.includes("inverseFunctional")).map(({ iri }) => `<${iri}>`),
-    )
+    const identifying = new Set([
+      `<${identifierProperty}>`,
+      ...ontology.ontology.properties.filter(({ traits }) => traits.includes("inverseFunctional")).map(({ iri }) => `<${iri}>`),
+    ])
     const resolver = new Resolver((type) => ontology.ancestors(type), {
       labels: (type) => ontology.names(type),
       areDisjoint: (one, other) => ontology.areDisjoint(one, other),

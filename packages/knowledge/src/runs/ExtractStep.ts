@@ -12,6 +12,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { Chunk } from "../document/Chunk.ts"
+import type { FoundRecord, RecordCell } from "../document/Reading.ts"
 import {
   addUsage,
   type ExtractionFailed,
@@ -21,8 +22,10 @@ import {
   type RejectedItem,
   type Usage,
 } from "../extract/Extractor.ts"
-import { type Fact, type Mention, type Misfit, StoredFact, StoredMention, splitByConfidence } from "../fact/Fact.ts"
+import { type MappedFindings, mappingName, readMapped } from "../extract/mapped/MappedRecords.ts"
+import { type Fact, type Mention, type Misfit, type Span, StoredFact, StoredMention, splitByConfidence } from "../fact/Fact.ts"
 import { entityIri, type FactSource, factTriples, mentionTriples, statementOf } from "../fact/FactGraph.ts"
+import { type CompiledFile, ruleOf } from "../mapping/CompiledMapping.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import type { InvalidTerm } from "../rdf/Term.ts"
@@ -30,8 +33,19 @@ import { writeNTriples } from "../rdf/Turtle.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import type { RunId } from "../storage/Identity.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
+import { isPlaceholder } from "../text/Placeholder.ts"
 import type { Equipment } from "./Extractors.ts"
-import { addMisfits, addRefused, addSkipped, type ExtractionRun, type Misfits, type RefusedItems, type SkippedChunks } from "./Run.ts"
+import {
+  addMisfits,
+  addNotRead,
+  addRefused,
+  addSkipped,
+  type ExtractionRun,
+  type Misfits,
+  type NotRead,
+  type RefusedItems,
+  type SkippedChunks,
+} from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
 import { type RunStep, RunStore } from "./RunStore.ts"
 import { contentKey, entitiesKey, graphKey, type RunStoreFailed, reviewKey, type StepResult } from "./RunTables.ts"
@@ -44,8 +58,11 @@ export interface StepInput extends Equipment {
   readonly textHash: string
   /** Entities that earlier chunks of the document named. */
   readonly known?: ReadonlyArray<KnownEntity>
-  /** The text of the document from the end of the previous step to the end of this one. */
+  /** The text of the document from the end of the previous step to the end of this one, and the records that begin in it. */
   readonly text: string
+  readonly records: ReadonlyArray<FoundRecord>
+  /** The rules of the mapping for this document. */
+  readonly rules: ReadonlyArray<CompiledFile>
   /** Statements of earlier steps with their end offsets: facts in the overlap of two steps count once. */
   readonly earlier: ReadonlyMap<string, number>
   /** Entities of earlier steps, by `metAs`: an entity counts once in a document. */
@@ -84,7 +101,8 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
       ...(language === undefined ? {} : { language }),
     }
     const answers = extractor.isPaid === true ? { answers: yield* loadAnswers(run.runId, extractor.name, chunks) } : {}
-    const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, ...answers })
+    const mapped = mappedIn(input)
+    const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, mapped, ...answers })
     const { registry, usage } = found
     // A fact that an earlier step accepted is in the graph, and needs no review.
     const review = found.review.filter((fact) => !input.earlier.has(statementOf(fact, source)))
@@ -113,6 +131,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
       ...misfitsIn(input, found.misfits),
       ...skippedIn(input, found.skipped),
       ...refusedIn(input, found.rejected),
+      ...notReadIn(input, found, mapped.notRead),
       calls: usage.calls,
       inputTokens: usage.inputTokens,
       outputTokens: usage.outputTokens,
@@ -134,13 +153,82 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     return { result, step, registry, statements: new Map([...input.earlier, ...statements]) }
   })
 
+/** What the mapping reads in the records of a step. */
+const mappedIn = ({ records, rules, ontology, chunks, text }: StepInput): MappedFindings => {
+  const part = { text, offset: beginOf(chunks, text) }
+  const read = records.flatMap((record) => {
+    const rule = ruleOf(rules, record)
+    return rule === undefined ? [] : [readMapped(record, rule, ontology, part)]
+  })
+  return {
+    mentions: read.flatMap(({ mentions }) => mentions),
+    facts: read.flatMap(({ facts }) => facts),
+    misfits: read.flatMap(({ misfits }) => misfits),
+    notRead: read.flatMap(({ notRead }) => notRead),
+  }
+}
+
+/** Where the text of a step begins: the chunks before it are in the overlap with the previous step. */
+const beginOf = (chunks: ReadonlyArray<Chunk>, text: string): number => {
+  const last = chunks.at(-1)
+  return last === undefined ? 0 : last.offset + last.text.length - text.length
+}
+
+/** Counts cells without a rule, and in records without a mapping those that nothing was found in. */
+const notReadIn = (
+  { run, records, rules }: StepInput,
+  { mentions, facts, review, misfits }: Pick<ChunkFindings, "mentions" | "facts" | "review" | "misfits">,
+  withoutRule: ReadonlyArray<RecordCell>,
+): { readonly notRead?: NotRead } => {
+  const objects = [...facts, ...review].map(({ object }) => (object._tag === "Entity" ? object.mention.span : object.span))
+  const read = [...mentions.map(({ span }) => span), ...objects, ...misfits.map(({ span }) => span)].sort(
+    (one, other) => one.start - other.start,
+  )
+  const reach: Array<number> = []
+  for (const { end } of read) reach.push(Math.max(end, reach.at(-1) ?? 0))
+  const isRead = ({ start, end }: Span): boolean => {
+    const before = countBefore(read, end)
+    return before > 0 && (reach[before - 1] ?? 0) > start
+  }
+  const others = records.flatMap((record) =>
+    ruleOf(rules, record) === undefined ? record.cells.filter((cell) => !isPlaceholder(cell.text) && !isRead(cell)) : [],
+  )
+  const counted = [...withoutRule, ...others].map(({ column, text }): NotRead => {
+    const named = column === "" ? "value" : column.slice(0, longestExample)
+    return { count: 1, columns: [{ column: named, count: 1, source: run.inputUri, text: text.slice(0, longestExample) }] }
+  })
+  const all = sumOfCells(counted)
+  return all === undefined ? {} : { notRead: all }
+}
+
+/** The sum, one column after the other: there may be a hundred thousand cells. */
+const sumOfCells = (counted: ReadonlyArray<NotRead>): NotRead | undefined =>
+  [...Map.groupBy(counted, ({ columns: [one] }) => one?.column ?? "").values()]
+    .map((group): NotRead | undefined => {
+      const [first] = group
+      return first === undefined
+        ? undefined
+        : { count: group.length, columns: first.columns.map((column) => ({ ...column, count: group.length })) }
+    })
+    .reduce(addNotRead, undefined)
+
+/** How many of the sorted spans begin before an offset. */
+const countBefore = (spans: ReadonlyArray<Span>, end: number): number => {
+  let [low, high] = [0, spans.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((spans[middle]?.start ?? 0) < end) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
 /** How much of a value an example shows. */
 const longestExample = 100
 
 /** The misfits in the text of the step. Those before it are in the overlap with the previous step, and counted there. */
 const misfitsIn = ({ run, chunks, text }: StepInput, misfits: ReadonlyArray<Misfit>): { readonly misfits?: Misfits } => {
-  const last = chunks.at(-1)
-  const begin = last === undefined ? 0 : last.offset + last.text.length - text.length
+  const begin = beginOf(chunks, text)
   const own = new Map(misfits.filter(({ span }) => span.start >= begin).map((one) => [`${one.span.start} ${one.property}`, one]))
   const counted = [...own.values()].map(
     ({ property, text }): Misfits => ({ count: 1, examples: [{ source: run.inputUri, property, text: text.slice(0, longestExample) }] }),
@@ -185,11 +273,14 @@ export interface FindingInput {
   readonly known?: ReadonlyArray<KnownEntity>
   /** The stored answers of a paid extractor. */
   readonly answers?: ModelAnswers
+  /** What the mapping of the document has given. Chunks of its records only are not extracted. */
+  readonly mapped?: Pick<MappedFindings, "mentions" | "facts" | "misfits">
 }
 
 export interface ChunkFindings {
   /** Sorted lines of N-Triples, each once. */
   readonly graph: string
+  readonly mentions: ReadonlyArray<Mention>
   readonly facts: ReadonlyArray<Fact>
   readonly review: ReturnType<typeof splitByConfidence>["review"]
   /** Values that give no fact. Those in the overlap of two chunks occur twice. */
@@ -206,7 +297,9 @@ export type FindingError = ExtractionFailed | InvalidTerm | SortFailed | RunStor
 
 export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, FindingError> =>
   Effect.gen(function* () {
-    const found = yield* Effect.forEach(input.chunks, (chunk) => readChunk(input, chunk), { concurrency: input.concurrency })
+    const read = input.chunks.filter(({ isMapped }) => isMapped !== true)
+    const { mentions: mentioned = [], facts: stated = [], misfits = [] } = input.mapped ?? {}
+    const found = yield* Effect.forEach(read, (chunk) => readChunk(input, chunk), { concurrency: input.concurrency })
     const skipped = found.flatMap(({ chunk, refusal }) => (refusal === undefined ? [] : [{ chunk, problem: refusal.detail }]))
     // A document of which nothing was answered is not extracted.
     const [first] = found
@@ -214,18 +307,17 @@ export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, 
     const { accepted, review } = splitByConfidence(distinctFacts(found.flatMap((one) => one.facts)), input.reviewBelow)
     const isUnsure = unsureMentions(accepted, review, input.reviewBelow)
     const sure = found.map(({ mentions, ...one }) => ({ ...one, mentions: mentions.filter((mention) => !isUnsure(mention)) }))
+    const mentions = sure.flatMap((one) => one.mentions)
+    const ofMapping = [...mentionsOf(stated), ...mentioned]
     return {
-      graph: yield* graphText(
-        input,
-        sure.flatMap((one) => one.mentions),
-        accepted,
-      ),
-      facts: accepted,
+      graph: yield* graphText(input, mentions, accepted, mentioned, stated),
+      mentions: [...mentions, ...ofMapping],
+      facts: [...accepted, ...stated],
       review,
-      misfits: found.flatMap((one) => one.misfits),
+      misfits: [...found.flatMap((one) => one.misfits), ...misfits],
       skipped,
       rejected: found.flatMap((one) => one.rejected),
-      registry: registryOf(input, sure),
+      registry: registryOf(input, [...sure, { chunk: input.chunks[0], mentions: ofMapping }]),
       usage: found.reduce((sum, one) => addUsage(sum, one.usage), noUsage),
     }
   })
@@ -282,9 +374,8 @@ const readChunk = (input: FindingInput, chunk: Chunk): Effect.Effect<Found, Extr
  */
 const unsureMentions = (accepted: ReadonlyArray<Fact>, review: ReadonlyArray<Fact>, least: number) => {
   const keyOf = ({ span, type }: Mention) => `${span.start} ${span.end} ${type}`
-  const mentionsOf = ({ subject, object }: Fact) => (object._tag === "Entity" ? [subject, object.mention] : [subject])
-  const sure = new Set(accepted.flatMap(mentionsOf).map(keyOf))
-  const unsure = new Set(review.flatMap(mentionsOf).map(keyOf))
+  const sure = new Set(mentionsOf(accepted).map(keyOf))
+  const unsure = new Set(mentionsOf(review).map(keyOf))
   return (mention: Mention): boolean => {
     const key = keyOf(mention)
     return !sure.has(key) && (mention.confidence < least || unsure.has(key))
@@ -303,19 +394,38 @@ const distinctFacts = (facts: ReadonlyArray<Fact>): ReadonlyArray<Fact> => {
   return [...byPlace.values()]
 }
 
-const graphText = ({ source }: FindingInput, mentions: ReadonlyArray<Mention>, facts: ReadonlyArray<Fact>) => {
-  const triples = [...mentions.flatMap((mention) => mentionTriples(mention, source)), ...factTriples(facts, source)]
+const graphText = (
+  { source }: FindingInput,
+  mentions: ReadonlyArray<Mention>,
+  facts: ReadonlyArray<Fact>,
+  mentioned: ReadonlyArray<Mention>,
+  stated: ReadonlyArray<Fact>,
+) => {
+  const triples = [
+    ...[...mentions, ...mentioned].flatMap((mention) => mentionTriples(mention, source)),
+    ...factTriples(facts, source),
+    ...factTriples(stated, { ...source, extractor: mappingName }),
+  ]
   return triples.length === 0 ? Effect.succeed("") : Stream.mkString(writeNTriples(Stream.fromIterable(triples)))
 }
 
-const registryOf = ({ source }: FindingInput, found: ReadonlyArray<Found>): EntityRegistry => {
+const mentionsOf = (facts: ReadonlyArray<Fact>): ReadonlyArray<Mention> =>
+  facts.flatMap(({ subject, object }) => (object._tag === "Entity" ? [subject, object.mention] : [subject]))
+
+/** The mentions of a chunk. */
+interface ChunkMentions {
+  readonly chunk: Chunk | undefined
+  readonly mentions: ReadonlyArray<Mention>
+}
+
+const registryOf = ({ source }: FindingInput, found: ReadonlyArray<ChunkMentions>): EntityRegistry => {
   const refs = found.flatMap(({ chunk, mentions }) =>
     mentions.map(
       (mention): EntityRef => ({
         iri: entityIri(source.documentId, mention),
         label: mention.name ?? mention.text,
         types: [mention.type],
-        foundInChunk: chunk.index,
+        foundInChunk: chunk?.index ?? 0,
         confidence: mention.confidence,
       }),
     ),

@@ -18,10 +18,13 @@ import * as Workflow from "effect/workflow/Workflow"
 import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import type { Chunk } from "../document/Chunk.ts"
 import { withContext } from "../document/ChunkContext.ts"
-import { streamOnWorkers, titleOf, titleWithin } from "../document/DocumentReader.ts"
+import { type ReadingNotes, streamOnWorkers, titleOf, titleWithin } from "../document/DocumentReader.ts"
+import type { FoundRecord } from "../document/Reading.ts"
+import { recordChunks } from "../document/RecordChunks.ts"
 import { noLanguage, UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { chunksOnWorkers, languageOnWorkers } from "../extract/TextOnWorkers.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
+import { type CompiledFile, ruleOf } from "../mapping/CompiledMapping.ts"
 import { detentVocabulary } from "../rdf/Vocabulary.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { RunId } from "../storage/Identity.ts"
@@ -40,6 +43,7 @@ import {
 } from "./ExtractStep.ts"
 import {
   addMisfits,
+  addNotRead,
   addRefused,
   addSkipped,
   DocumentChanged,
@@ -73,6 +77,7 @@ export const ExtractionWorkflow = Workflow.make("extraction", {
     resumption: Count,
     ontologyUri: StorageUri,
     examplesUri: Schema.optionalKey(StorageUri),
+    mappingUri: Schema.optionalKey(StorageUri),
     contentType: Schema.optionalKey(Schema.String),
     selection: Schema.optionalKey(ExtractorSelection),
   },
@@ -149,8 +154,9 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
       ),
     })
     const remembers = equipment.extractor.isPaid === true
-    const passing = passingDocument(run.inputUri)
-    const { total, isEnded } = yield* chunksOf(run, payload, passing).pipe(
+    const rules = equipment.mapping?.rulesFor(run.inputUri) ?? []
+    const passing = passingDocument(run.inputUri, rules)
+    const { total, isEnded } = yield* chunksOf(run, payload, passing, rules).pipe(
       Stream.grouped(run.config.batchSize),
       Stream.runFoldEffect(
         (): Progress => ({
@@ -163,11 +169,12 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
         }),
         ({ total: before, reading: earlier, known, statements, met: metBefore }, cut) =>
           Effect.gen(function* () {
-            const text = passing.takeUntil(endOf(cut))
-            const reading = earlier ?? (yield* readingOf(run, text, passing.declared(), equipment))
+            const { text, records } = passing.takeUntil(endOf(cut))
+            const hasProse = cut.some(({ isMapped }) => isMapped !== true)
+            const reading = earlier ?? (yield* readingOf(run, text, passing.declared(), equipment, hasProse))
             const total = { ...before, ...reading }
             const chunks = cut.map((chunk) => (reading.language === undefined ? chunk : { ...chunk, language: reading.language }))
-            const part = { run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks), text }
+            const part = { run, batchIndex: total.batches, chunks, textHash: textHashOf(chunks), text, records, rules }
             const stored = yield* storedStep(part, lastBatch)
             const added = (entities: ReadonlyArray<EntityRef>) => (remembers ? remembered(known, entities) : known)
             if (Option.isNone(stored)) {
@@ -201,10 +208,17 @@ const spoken = (language: string | undefined, unread: DocumentReading["unread"])
 })
 
 /** Detects the language from the text of the first step, which is the same in every execution. */
-const readingOf = ({ inputUri }: ExtractionRun, text: string, declared: string | undefined, { ontology, extractor }: Equipment) =>
+const readingOf = (
+  { inputUri }: ExtractionRun,
+  text: string,
+  declared: string | undefined,
+  { ontology, extractor }: Equipment,
+  isForExtractor: boolean,
+) =>
   Effect.map(
     languageOnWorkers(inputUri, text, declared, ontology),
-    ({ language, hasProse }): DocumentReading => spoken(language, hasProse ? extractor.unread?.(language, ontology) : undefined),
+    ({ language, hasProse }): DocumentReading =>
+      spoken(language, hasProse && isForExtractor ? extractor.unread?.(language, ontology) : undefined),
   )
 
 /** In a document with more entities, the further ones may count more than once. */
@@ -302,12 +316,15 @@ const endOf = (chunks: ReadonlyArray<Chunk>): number => {
   return last === undefined ? 0 : last.offset + last.text.length
 }
 
-const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: PassingDocument) =>
+const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: PassingDocument, rules: ReadonlyArray<CompiledFile>) =>
   Stream.unwrap(
     Effect.map(Storage, (storage) => {
       const source = { name: run.inputUri, ...(contentType === undefined ? {} : { contentType }) }
-      const text = passing.text(streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri)), undefined, passing.declare))
-      const chunks = withContext(chunksOnWorkers(run.inputUri, { size: run.config.windowSize, overlap: run.config.overlap })(text))
+      const text = passing.text(streamOnWorkers(source, passing.bytes(storage.getStream(run.inputUri)), passing.notes))
+      const options = { size: run.config.windowSize, overlap: run.config.overlap }
+      const chunks = withContext(
+        rules.length === 0 ? chunksOnWorkers(run.inputUri, options)(text) : recordChunks({ ...options, records: passing.takeMapped })(text),
+      )
       // A document without text has no facts, and is counted as not read. It is no failure, which a retry could change.
       return Stream.catchTag(chunks, "DocumentEmpty", () => Stream.empty)
     }),
@@ -317,6 +334,7 @@ const withStep = (total: RunResult, step: StepResult): RunResult => {
   const misfits = addMisfits(total.misfits, step.misfits)
   const skipped = addSkipped(total.skipped, step.skipped)
   const refused = addRefused(total.refused, step.refused)
+  const notRead = addNotRead(total.notRead, step.notRead)
   const { cost, ...sum } = {
     ...spoken(total.language, total.unread),
     runId: total.runId,
@@ -328,6 +346,7 @@ const withStep = (total: RunResult, step: StepResult): RunResult => {
     ...(misfits === undefined ? {} : { misfits }),
     ...(skipped === undefined ? {} : { skipped }),
     ...(refused === undefined ? {} : { refused }),
+    ...(notRead === undefined ? {} : { notRead }),
     calls: total.calls + step.calls,
     inputTokens: total.inputTokens + step.inputTokens,
     outputTokens: total.outputTokens + step.outputTokens,
@@ -382,20 +401,24 @@ const endRun = (run: ExtractionRun, end: Omit<StatusChange, "expectedVersion" | 
 export interface PassingDocument {
   readonly bytes: <E, R>(stream: Stream.Stream<Uint8Array, E, R>) => Stream.Stream<Uint8Array, E, R>
   readonly text: <E, R>(stream: Stream.Stream<string, E, R>) => Stream.Stream<string, E, R>
-  /** Notes the language that the document declares. */
-  readonly declare: (language: string) => Effect.Effect<void>
+  /** Notes the language that the document declares, and its records. */
+  readonly notes: ReadingNotes
   readonly declared: () => string | undefined
-  /** Takes the text up to an offset in the document, from where the last call ended. */
-  readonly takeUntil: (end: number) => string
+  /** Takes the records with a rule that were noted since the last call. */
+  readonly takeMapped: () => ReadonlyArray<FoundRecord>
+  /** Takes the text up to an offset in the document, from where the last call ended, and the records that begin in it. */
+  readonly takeUntil: (end: number) => { readonly text: string; readonly records: ReadonlyArray<FoundRecord> }
   /** The hash and title of a document that has been read to its end. */
   readonly version: () => { readonly inputHash: ContentHash; readonly title: string }
 }
 
-export const passingDocument = (address: string): PassingDocument => {
+export const passingDocument = (address: string, rules: ReadonlyArray<CompiledFile>): PassingDocument => {
   const hash = startHash()
   let inputHash: ContentHash | undefined
   let language: string | undefined
   let [text, start, beginning] = ["", 0, ""]
+  let mapped: ReadonlyArray<FoundRecord> = []
+  let waiting: ReadonlyArray<FoundRecord> = []
   return {
     bytes: (stream) =>
       Stream.map(stream, (piece) => {
@@ -408,16 +431,30 @@ export const passingDocument = (address: string): PassingDocument => {
         if (beginning.length < titleWithin) beginning += piece.slice(0, titleWithin)
         return piece
       }),
-    declare: (tag) =>
-      Effect.sync(() => {
-        language = tag
-      }),
+    notes: {
+      language: (tag) =>
+        Effect.sync(() => {
+          language = tag
+        }),
+      records: (records) =>
+        Effect.sync(() => {
+          mapped = [...mapped, ...records.filter((record) => ruleOf(rules, record) !== undefined)]
+          waiting = [...waiting, ...records]
+        }),
+    },
     declared: () => language,
+    takeMapped: () => {
+      const taken = mapped
+      mapped = []
+      return taken
+    },
     takeUntil: (end) => {
       const taken = text.slice(0, Math.max(0, end - start))
       text = text.slice(taken.length)
       start += taken.length
-      return taken
+      const records = waiting.filter((record) => beginsBefore(record, end))
+      waiting = waiting.filter((record) => !beginsBefore(record, end))
+      return { text: taken, records }
     },
     version: () => {
       inputHash ??= hash.end()
@@ -425,3 +462,5 @@ export const passingDocument = (address: string): PassingDocument => {
     },
   }
 }
+
+const beginsBefore = ({ cells: [first] }: FoundRecord, end: number): boolean => first === undefined || first.line < end

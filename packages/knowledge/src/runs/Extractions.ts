@@ -103,7 +103,7 @@ export class Extractions extends Context.Service<Extractions, ExtractionsService
 }
 
 /** The version of the stored findings. When it changes, every document is extracted again. */
-export const schemaVersion = "1.1.0"
+export const schemaVersion = "1.2.0"
 
 const make = Effect.gen(function* () {
   const runs = yield* RunStore
@@ -146,11 +146,12 @@ const make = Effect.gen(function* () {
   const created = (request: ExtractionRequest) =>
     Effect.flatMap(madeRun(request, "running"), (run) => Effect.mapError(runs.create(run), runFailed(run.runId)))
 
-  const payloadOf = (run: ExtractionRun, { ontologyUri, examplesUri, contentType, selection }: ExtractionRequest) => ({
+  const payloadOf = (run: ExtractionRun, { ontologyUri, examplesUri, mappingUri, contentType, selection }: ExtractionRequest) => ({
     runId: run.runId,
     resumption: ExtractionWorkflow.resumptionOf(run),
     ontologyUri,
     ...(examplesUri === undefined ? {} : { examplesUri }),
+    ...(mappingUri === undefined ? {} : { mappingUri }),
     ...(contentType === undefined ? {} : { contentType }),
     ...(selection === undefined ? {} : { selection }),
   })

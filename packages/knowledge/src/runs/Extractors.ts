@@ -4,7 +4,7 @@
  * documents of a batch share one budget.
  */
 
-import { getText, Storage, type StorageError, type StorageUri } from "@detent/blobs/Storage"
+import { getText, Storage, type StorageError, type StorageService, type StorageUri } from "@detent/blobs/Storage"
 import { SharedResults } from "@detent/durable/internal"
 import { describe } from "@detent/machine/internal"
 import type { LanguageModel } from "effect/ai/LanguageModel"
@@ -40,6 +40,8 @@ import type { Provider } from "../extract/model/provider/Provider.ts"
 import { modelForms } from "../extract/model/provider/ProviderName.ts"
 import { providers } from "../extract/model/provider/Providers.ts"
 import { budgetOf, type ExtractorName, type ExtractorSelection, type KnowledgeSettings } from "../KnowledgeSettings.ts"
+import { type CompiledMapping, compileMapping } from "../mapping/CompiledMapping.ts"
+import { type FactMappingRefused, readFactMapping } from "../mapping/FactMapping.ts"
 import type { OntologyError } from "../ontology/Ontology.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { loadOnWorker } from "../ontology/OntologyLoading.ts"
@@ -51,6 +53,8 @@ export interface ExtractionSetting {
   readonly ontologyUri: StorageUri
   /** One example per line: the built-in extractor learns from them, and a model is shown those that are near to its text. */
   readonly examplesUri?: StorageUri
+  /** The facts of tables and objects. */
+  readonly mappingUri?: StorageUri
   /** Default: the extractor of this process. */
   readonly selection?: ExtractorSelection
 }
@@ -58,9 +62,10 @@ export interface ExtractionSetting {
 export interface Equipment {
   readonly ontology: OntologyIndex
   readonly extractor: ExtractorService
+  readonly mapping?: CompiledMapping
 }
 
-export type EquipmentError = StorageError | OntologyError | ExamplesRefused | ExtractorRefused | RunStoreFailed
+export type EquipmentError = FactMappingRefused | StorageError | OntologyError | ExamplesRefused | ExtractorRefused | RunStoreFailed
 
 /** The estimated usage of an extraction. */
 export interface Estimator {
@@ -175,6 +180,14 @@ const ontologies = Effect.gen(function* () {
     storedUnderHash.test(uri) ? byAddress(uri) : Effect.flatMap(getText(storage, uri), (text) => byContent(`${uri}\n${text}`))
 })
 
+/** A mapping with the terms of an ontology. It is small, and compiled for each document. */
+const mappingOf = (storage: StorageService, uri: StorageUri | undefined, ontology: OntologyIndex) =>
+  Effect.gen(function* () {
+    if (uri === undefined) return {}
+    const mapping = yield* readFactMapping(uri, yield* getText(storage, uri))
+    return { mapping: yield* Effect.fromResult(compileMapping(uri, mapping, ontology)) }
+  })
+
 /** The address of an ontology that a batch has stored: see `OntologyPath`. */
 const storedUnderHash = /\/ontologies\/[^/]+\/[^/]+\/[a-f0-9]{16}\.[a-z]+$/
 
@@ -195,14 +208,14 @@ const makeExtractors = (
       choose: models.choose,
       check: models.check,
       asking: models.asking,
-      equip: ({ ontologyUri, examplesUri, selection = {} }, account) =>
-        Effect.all({
-          ontology: ontology(ontologyUri),
-          extractor: Effect.gen(function* () {
-            const chosen = selection.extractor === undefined ? yield* models.choose(selection) : selection
-            if (!isModel(chosen.extractor)) return yield* builtIn(examplesUri)
-            return yield* models.extractor(chosen, account ?? unkept, examplesUri === undefined ? [] : yield* examplesAt(examplesUri))
-          }),
+      equip: ({ ontologyUri, examplesUri, mappingUri, selection = {} }, account) =>
+        Effect.gen(function* () {
+          const index = yield* ontology(ontologyUri)
+          const chosen = selection.extractor === undefined ? yield* models.choose(selection) : selection
+          const extractor = isModel(chosen.extractor)
+            ? yield* models.extractor(chosen, account ?? unkept, examplesUri === undefined ? [] : yield* examplesAt(examplesUri))
+            : yield* builtIn(examplesUri)
+          return { ontology: index, extractor, ...(yield* mappingOf(storage, mappingUri, index)) }
         }),
       estimator: ({ extractor = "built-in", ...selection }) => estimatorOf({ ...selection, extractor }, models),
       spent: (account) =>
@@ -232,6 +245,7 @@ const estimatorOf = (
 /** Uses the program's own extractor for all batches. */
 const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService, never, Storage | Scope.Scope> =>
   Effect.gen(function* () {
+    const storage = yield* Storage
     const ontology = yield* ontologies
     const only = (wanted: Wanted) =>
       wanted.extractor === undefined && wanted.manifest === undefined
@@ -248,7 +262,11 @@ const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService
       choose: only,
       check: () => Effect.void,
       asking: () => Effect.undefined,
-      equip: ({ ontologyUri }) => Effect.map(ontology(ontologyUri), (folded) => ({ ontology: folded, extractor })),
+      equip: ({ ontologyUri, mappingUri }) =>
+        Effect.gen(function* () {
+          const index = yield* ontology(ontologyUri)
+          return { ontology: index, extractor, ...(yield* mappingOf(storage, mappingUri, index)) }
+        }),
       estimator: () => ({ extractor: extractor.name, currency: "", estimate: () => noUsage }),
       spent: () => Effect.succeed(undefined),
     }

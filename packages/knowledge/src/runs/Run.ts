@@ -173,6 +173,37 @@ export const RefusedItems = Schema.Struct({
   examples: problemExamples,
 })
 export type RefusedItems = typeof RefusedItems.Type
+/** Cells of tables, and values of objects, that give no fact: their column has no rule or property. */
+export const NotRead = Schema.Struct({
+  count: Count,
+  /** The columns with most of them. */
+  columns: Schema.Array(
+    Schema.Struct({
+      column: Schema.String,
+      count: Count,
+      /** The first of them. */
+      source: Schema.String,
+      text: Schema.String,
+    }),
+  ),
+})
+export type NotRead = typeof NotRead.Type
+
+/** How many columns are named. */
+const columnsKept = 50
+
+export const addNotRead = (one: NotRead | undefined, other: NotRead | undefined): NotRead | undefined => {
+  if (one === undefined || other === undefined) return one ?? other
+  const columns = new Map(one.columns.map((column) => [column.column, column]))
+  for (const column of other.columns) {
+    const known = columns.get(column.column)
+    columns.set(column.column, known === undefined ? column : { ...known, count: known.count + column.count })
+  }
+  return {
+    count: one.count + other.count,
+    columns: [...columns.values()].sort((left, right) => right.count - left.count).slice(0, columnsKept),
+  }
+}
 
 /** How many examples are kept. */
 export const examplesKept = 5

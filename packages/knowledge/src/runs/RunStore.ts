@@ -23,6 +23,7 @@ import type { DocumentNode } from "../fact/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
 import {
   addMisfits,
+  addNotRead,
   addRefused,
   addSkipped,
   changeStatus,
@@ -30,6 +31,7 @@ import {
   examplesKept,
   type Misfits,
   messageOf,
+  type NotRead,
   type RefusedItems,
   type RunEnding,
   type RunStatus,
@@ -170,7 +172,15 @@ export interface RunStoreService {
   readonly skipped: (batch: BatchId) => Effect.Effect<SkippedChunks | undefined, RunStoreFailed>
   /** What models said to succeeded runs of the batch and was not taken. */
   readonly refused: (batch: BatchId) => Effect.Effect<RefusedItems | undefined, RunStoreFailed>
+  /** Cells that gave no fact in succeeded runs of the batch. Columns are counted in the first 5,000 steps that have such cells. */
+  readonly notRead: (batch: BatchId) => Effect.Effect<NotRead | undefined, RunStoreFailed>
 }
+
+/** The counts of a step that are summed for its batch. */
+type CountedField = "misfits" | "skipped" | "refused" | "notRead"
+
+/** The steps whose columns are counted. */
+const columnsFrom = 5000
 
 export class RunStore extends Context.Service<RunStore, RunStoreService>()("@detent/knowledge/RunStore") {
   /** In the database the client is connected to: SQLite or PostgreSQL. */
@@ -254,8 +264,8 @@ const make = (patience: Duration.Input) =>
         orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
       })
 
-    /** How many misfits, skipped chunks or refused items the result of a checkpoint `c` has; null for none. */
-    const countIn = (field: "misfits" | "skipped" | "refused") =>
+    /** How many misfits, skipped chunks, refused items or cells the result of a checkpoint `c` has; null for none. */
+    const countIn = (field: CountedField) =>
       sql.onDialectOrElse({
         pg: () => sql.literal(`(c.result_json::json#>>'{${field},count}')::double precision`),
         orElse: () => sql.literal(`json_extract(c.result_json, '$.${field}.count')`),
@@ -264,14 +274,15 @@ const make = (patience: Duration.Input) =>
     /** The sum of what the steps of a batch's succeeded runs count, with the first examples. */
     const summed = <Of extends { readonly count: number }>(
       batch: BatchId,
-      field: "misfits" | "skipped" | "refused",
+      field: CountedField,
       read: (step: StepResult) => Of | undefined,
       add: (one: Of | undefined, other: Of | undefined) => Of | undefined,
+      mostRows = examplesKept,
     ) =>
       Effect.gen(function* () {
         const own = sql`${checkpoints} c where c.run_id in
           (select run_id from ${runs} where batch_id = ${batch} and status = 'succeeded') and ${countIn(field)} > 0`
-        const rows = yield* reading(sql`select c.* from ${own} order by c.run_id, c.batch_index limit ${examplesKept}`)
+        const rows = yield* reading(sql`select c.* from ${own} order by c.run_id, c.batch_index limit ${mostRows}`)
         const shown = rows.map((row) => read(checkpointOf(row).result_json)).reduce(add, undefined)
         if (shown === undefined) return undefined
         const [sum] = yield* reading(sql`select cast(sum(${countIn(field)}) as double precision) as sum from ${own}`)
@@ -463,6 +474,7 @@ const make = (patience: Duration.Input) =>
       misfits: (batch) => summed(batch, "misfits", ({ misfits }) => misfits, addMisfits),
       skipped: (batch) => summed(batch, "skipped", ({ skipped }) => skipped, addSkipped),
       refused: (batch) => summed(batch, "refused", ({ refused }) => refused, addRefused),
+      notRead: (batch) => summed(batch, "notRead", ({ notRead }) => notRead, addNotRead, columnsFrom),
     } satisfies RunStoreService
   })
 

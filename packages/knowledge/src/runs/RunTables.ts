@@ -23,7 +23,7 @@ import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { ArtifactKey, BatchId, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { ExtractionRun, Misfits, PipelineConfig, RefusedItems, RunEnding, RunStatus, SkippedChunks } from "./Run.ts"
+import { ExtractionRun, Misfits, NotRead, PipelineConfig, RefusedItems, RunEnding, RunStatus, SkippedChunks } from "./Run.ts"
 
 const schema = "detent"
 
@@ -288,6 +288,7 @@ export const foundCounts = {
   misfits: Schema.optionalKey(Misfits),
   skipped: Schema.optionalKey(SkippedChunks),
   refused: Schema.optionalKey(RefusedItems),
+  notRead: Schema.optionalKey(NotRead),
   calls: Count,
   inputTokens: Count,
   outputTokens: Count,

@@ -63,7 +63,12 @@ export const OntologyPath = Schema.TemplateLiteral(["ontologies/", Namespace, "/
 export type OntologyPath = typeof OntologyPath.Type
 
 /** Inputs of batches other than the ontology, under the hash of their content. */
-export const SettingPath = Schema.TemplateLiteral(["settings/", ContentHash, "/", Schema.Literals(["shapes.ttl", "examples.jsonl"])])
+export const SettingPath = Schema.TemplateLiteral([
+  "settings/",
+  ContentHash,
+  "/",
+  Schema.Literals(["shapes.ttl", "examples.jsonl", "mapping.yaml"]),
+])
 export type SettingPath = typeof SettingPath.Type
 
 export const CanonicalPath = Schema.TemplateLiteral(["canonical/", Namespace, "/entities.ttl"])
@@ -125,6 +130,7 @@ export const pathOfOntology = (
 export const pathsOfSetting = (hash: ContentHash) => ({
   shapes: `settings/${hash}/shapes.ttl` satisfies SettingPath,
   examples: `settings/${hash}/examples.jsonl` satisfies SettingPath,
+  mapping: `settings/${hash}/mapping.yaml` satisfies SettingPath,
 })
 
 export const pathsOfNamespace = (namespace: Namespace) => ({

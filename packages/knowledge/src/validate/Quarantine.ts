@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { labelPredicate, nodesOfLines, statedLine } from "../graph/GraphLines.ts"
+import { identifierPredicate, labelPredicate, nodesOfLines, statedLine } from "../graph/GraphLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import { lineParts, termOf, typePredicate } from "../rdf/Turtle.ts"
@@ -287,7 +287,7 @@ const lacking: ReadonlySet<string> = new Set(["MinCount", "HasValue", "Qualified
 
 const comparisons = ["equals", "disjoint", "lessThan", "lessThanOrEquals"]
 
-const descriptive = new Set([labelPredicate, `<${owl.sameAs}>`, `<${prov.wasDerivedFrom}>`])
+const descriptive = new Set([labelPredicate, `<${owl.sameAs}>`, `<${prov.wasDerivedFrom}>`, identifierPredicate])
 
 /** Whether the line is a label or the provenance of an entity. */
 const isDescriptive = (line: string): boolean => descriptive.has(lineParts(line).predicate)

@@ -98,9 +98,11 @@ describe("a manifest of a folder", () => {
   it.live("names the documents of known kinds, without what is beside them", () =>
     Effect.gen(function* () {
       const { layer, folder } = yield* harbour({ files })
-      const made = yield* manifestOfFolder(folder, { targetNamespace: sea, ontology: RelativePath.make("sea.ttl") }).pipe(
-        Effect.provide(layer),
-      )
+      const made = yield* manifestOfFolder(folder, {
+        targetNamespace: sea,
+        ontology: RelativePath.make("sea.ttl"),
+        examples: RelativePath.make("examples.jsonl"),
+      }).pipe(Effect.provide(layer))
       expect(made.documents.map(({ source }) => source.split("/").at(-1))).toEqual(["one.txt", "two.txt"])
     }),
   )

@@ -405,7 +405,7 @@ describe("documents in storage", () => {
       for (const name of ["a.txt", "a.csv", "a.md"]) {
         const told: Array<string> = []
         const bytes = Stream.fromIterable([Buffer.from("name,place\nCaf", "latin1"), Buffer.from("\u00e9,x\n", "latin1")])
-        const text = streamDocument({ name }, bytes, (encoding) => Effect.sync(() => void told.push(encoding)))
+        const text = streamDocument({ name }, bytes, { encoding: (encoding) => Effect.sync(() => void told.push(encoding)) })
         assert.include(yield* Stream.mkString(text), "Café")
         assert.deepStrictEqual(told, ["latin-1"])
       }

@@ -34,6 +34,7 @@ export const batchHandlers = HttpApiBuilder.group(
         withStart(request, (start) => operating(batches.start(start, headers["idempotency-key"]))),
       )
       .handleRaw("estimate", ({ request }) => withStart(request, (start) => operating(batches.estimate(start))))
+      .handleRaw("previewMapping", ({ request }) => withStart(request, (start) => operating(batches.previewMapping(start))))
       .handle("list", ({ query }) => operating(batches.list(query)))
       .handle("get", ({ params }) => operating(batches.status(params.batchId)))
       .handle("cancel", (input) => {

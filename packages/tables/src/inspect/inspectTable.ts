@@ -32,6 +32,25 @@ export const inspectTable = (file: TableFile, given: TableOptions, limits: Table
     (opened) => releasing(file.name, () => opened.close()),
   )
 
+/** The names of the visible sheets of a workbook that have cells. */
+export const sheetsOf = (file: TableFile, limits: TableLimits): Effect.Effect<ReadonlyArray<string>, TableProblem> =>
+  Effect.acquireUseRelease(
+    failing(file.name, () => file.open()),
+    (opened) =>
+      failing(file.name, async () => {
+        const workbook = await Workbook.open(file.name, opened, limits)
+        const named: Array<string> = []
+        for (const { name, part } of workbook.sheets) if (await hasRows(workbook, part, limits)) named.push(name)
+        return named
+      }),
+    (opened) => releasing(file.name, () => opened.close()),
+  )
+
+const hasRows = async (workbook: Workbook, part: string, limits: TableLimits): Promise<boolean> => {
+  for await (const rows of readSheet(workbook, part, limits)) if (rows.length > 0) return true
+  return false
+}
+
 const failing = <A>(file: string, run: () => Promise<A>): Effect.Effect<A, TableProblem> =>
   Effect.tryPromise({ try: run, catch: (cause) => fileProblem(file, cause) })
 

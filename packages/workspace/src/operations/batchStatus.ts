@@ -66,6 +66,7 @@ export const statusOf = (state: BatchState) => ({
     misfits: "misfits" in state ? state.misfits : undefined,
     skipped: "skipped" in state ? state.skipped : undefined,
     refused: "refused" in state ? state.refused : undefined,
+    notRead: "notRead" in state ? state.notRead : undefined,
   }),
   languages: "languages" in state ? (state.languages ?? []).map(languageOf) : [],
   retryCount: state.retryCount,

@@ -25,6 +25,7 @@ import {
   Reviews,
   RunStore,
   type RunWork,
+  readFactMapping,
   readManifest,
   type SelectionChange,
   unreadNextStep,
@@ -109,6 +110,8 @@ interface StartManifest {
 interface StartManifestUri {
   /** Where the manifest is. Paths in it are relative to its own folder. */
   readonly manifestUri: StorageUri
+  /** A mapping of tables and objects as YAML, in place of that of the manifest. */
+  readonly mappingText?: string | undefined
   readonly config?: Partial<BatchConfig> | undefined
 }
 
@@ -146,7 +149,10 @@ const manifestOf = Effect.fnUntraced(function* (request: StartBatch) {
   const { manifest, batchId } = yield* readManifest(manifestUri)
   const folder = StorageFolder.make(manifestUri.slice(0, manifestUri.lastIndexOf("/") + 1))
   // The manifest defines its collection: documents that it no longer names are removed from the graph.
-  return { folder, manifest: batchId === undefined ? { collection: manifestUri, ...manifest } : manifest, stored: batchId }
+  const mapping = request.mappingText === undefined ? {} : { mapping: yield* readFactMapping("the mapping", request.mappingText) }
+  // A stored manifest with another mapping is another batch.
+  const stored = request.mappingText === undefined ? batchId : undefined
+  return { folder, manifest: { ...(batchId === undefined ? { collection: manifestUri } : {}), ...manifest, ...mapping }, stored }
 })
 
 /** Estimates a batch: chunks, calls, tokens and cost. No model is called, and nothing is stored. */
@@ -154,6 +160,12 @@ export const estimate = Effect.fn("batches.estimate")(function* (request: StartB
   const batches = yield* Batches
   const { folder, manifest } = yield* manifestOf(request)
   return yield* batches.estimate(folder, manifest, { config: request.config ?? {} })
+})
+
+/** Shows how the mapping of a manifest reads its tables and objects, or proposes one. Nothing is stored. */
+export const previewMapping = Effect.fn("batches.previewMapping")(function* (request: StartBatch, options?: { readonly records?: number }) {
+  const { folder, manifest } = yield* manifestOf(request)
+  return yield* (yield* Batches).previewMapping(folder, manifest, options)
 })
 
 const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: ListedInstance) => ({

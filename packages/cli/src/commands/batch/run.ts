@@ -51,6 +51,13 @@ export default command(
         summary: "sentences with their facts, to learn from, or for a model to see",
         complete: "file",
       },
+      {
+        name: "mapping",
+        kind: "text",
+        value: "FILE",
+        summary: "the mapping of tables and objects to facts, as `detent batch map` writes it. Default: that of the manifest",
+        complete: "file",
+      },
       { name: "keep-missing", kind: "flag", summary: "keep documents in the graph that are no longer in the folder or manifest" },
       {
         name: "extractor",
@@ -135,7 +142,7 @@ export default command(
       { line: "detent batch run corpus", says: "a folder with a manifest.json" },
       {
         line: "detent batch run letters --ontology people.ttl --namespace family",
-        says: "any folder of txt, md, html, json, csv or pdf",
+        says: "any folder of txt, md, html, json, jsonl, csv, tsv, xlsx or pdf",
       },
       {
         line: "detent batch run gs://docs/letters --ontology gs://docs/people.ttl --namespace family --data gs://results/detent --database postgres://db/detent",

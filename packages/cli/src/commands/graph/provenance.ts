@@ -21,7 +21,7 @@ interface Placed {
 const placeText = (place: Place): string => {
   switch (place._tag) {
     case "Cell":
-      return `record ${place.record}, ${place.column}`
+      return `${place.sheet === undefined ? "" : `${place.sheet}, `}record ${place.record}, ${place.column}`
     case "Pointer":
       return place.pointer
     case "Page":

@@ -14,23 +14,13 @@ import { OntologyIndex, type PackedOntology } from "../../ontology/OntologyIndex
 import { withoutPlural } from "../../text/Stem.ts"
 import { fold, tokenize } from "../../text/Words.ts"
 import { LanguageReader, type ReadStatement } from "../language/LanguageReader.ts"
+import { fitsDatatype } from "../Values.ts"
 import { genderOf, type Mentioned, type Named, Referents, unnamedPersons } from "./Antecedents.ts"
 import { type BuiltInModel, confidenceOf } from "./BuiltInModel.ts"
 import { type Candidate, overlaps } from "./Candidates.ts"
 import { Evidence, tokenLeadingTo } from "./Evidence.ts"
 import { type Example, type ExamplesText, examplesTask, readExamples } from "./Example.ts"
-import {
-  between,
-  ClassLabels,
-  compatible,
-  factOf,
-  fitsDatatype,
-  isValue,
-  knownTypes,
-  type Place,
-  type Statement,
-  spanKey,
-} from "./FoundFact.ts"
+import { between, ClassLabels, compatible, factOf, isValue, knownTypes, type Place, type Statement, spanKey } from "./FoundFact.ts"
 import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures } from "./ObjectFeatures.ts"
 import { classesMeeting, groupsOf, type OntologyView, PropertyNames, viewOntology } from "./OntologyView.ts"

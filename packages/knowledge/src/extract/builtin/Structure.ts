@@ -1,5 +1,6 @@
 /** Splits a chunk into the statements of its tables and key-value lines, and the remaining prose. */
 import type { Span } from "../../fact/Fact.ts"
+import { isPlaceholder } from "../../text/Placeholder.ts"
 import { isVerbLike } from "../../text/Stem.ts"
 import { auxiliaries, conjunctions, isFunctionWord, labelKey, nameConnectors, prepositions, pronouns, wordSet } from "../../text/Words.ts"
 import type { PropertyNames } from "./OntologyView.ts"
@@ -459,19 +460,6 @@ const statementsAbout = (topic: Topic, pairs: ReadonlyArray<KeyValue>, names: Pr
     if (found === undefined) return []
     return [{ topic: name === undefined ? topic : { name, type: undefined }, property: found.property, value, match: found.match }]
   })
-}
-
-/** Values that stand for a missing one, without spaces and brackets. */
-const placeholders = wordSet(`n/a na n.a. n.a #n/a none null nil nan undefined unknown unspecified unavailable notavailable notapplicable
-  notknown notspecified nodata tbd t.b.d. tba t.b.a. tbc t.b.c. tobedetermined tobeannounced tobeconfirmed k.a. k.a keineangabe keineangaben
-  unbekannt nichtbekannt nichtverfügbar n.v. entfällt keine keiner keines inconnu inconnue aucun aucune nonconnu nondisponible nonrenseigné
-  n.c. n/c n.d. n/d sansobjet desconocido desconocida ninguno ninguna nodisponible sindatos s/d`)
-
-/** Whether a cell or field says only that its value is missing: "N/A", "unknown", "–". */
-const isPlaceholder = (text: string): boolean => {
-  if (text.length > 40) return false
-  const bare = text.toLowerCase().replace(/[\s()[\]<>*]/g, "")
-  return placeholders.has(bare) || /^\p{P}*$/u.test(bare)
 }
 
 // Tables with a header row, delimited by bars, tabs, commas or semicolons: each cell in the column of a property states a fact.
