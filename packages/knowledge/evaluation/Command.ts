@@ -5,10 +5,11 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import * as Effect from "effect/Effect"
 import { highPrecisionConfidence } from "../src/extract/builtin/BuiltIn.ts"
-import { builtIn, fromEnvironment } from "./Contestants.ts"
+import { ruleGroups } from "../src/extract/builtin/Prediction.ts"
+import { builtIn, builtInWithout, fromEnvironment } from "./Contestants.ts"
 import { loadDocuments, loadSentences } from "./Dataset.ts"
-import { type Contestant, evaluate, learningCurve } from "./Evaluation.ts"
-import { curveTable, json, type Result, table } from "./Report.ts"
+import { ablation, type Contestant, evaluate, learningCurve } from "./Evaluation.ts"
+import { ablationTable, curveTable, json, type Result, table } from "./Report.ts"
 
 export interface Printed {
   readonly out: string
@@ -57,6 +58,10 @@ const evaluated = Effect.fnUntraced(function* (choice: Choice, options: CommandO
         contestant.learns === true && (data ?? corpus) !== undefined
           ? learningCurve(contestant, data ?? (corpus === undefined ? [] : [corpus]), settings)
           : Effect.succeed(undefined),
+      ablation:
+        choice.ablation && contestant === builtIn
+          ? ablation([builtIn, ...ruleGroups.map(builtInWithout)], data ?? (corpus === undefined ? [] : [corpus]), settings)
+          : Effect.succeed(undefined),
     }),
   )
   return { results, missing: corpus === undefined ? `The corpus is not at ${folder}, so it is left out.` : undefined }
@@ -64,12 +69,15 @@ const evaluated = Effect.fnUntraced(function* (choice: Choice, options: CommandO
 
 const tables = (results: ReadonlyArray<Result>): string =>
   results
-    .flatMap(({ extractor, corpus, data, curve }) => [
+    .flatMap(({ extractor, corpus, data, curve, ablation: effects }) => [
       ...(corpus === undefined ? [] : [table(`${extractor}, shipped corpus`, corpus)]),
       ...(data === undefined ? [] : [table(`${extractor}, given folder`, data)]),
       ...(curve === undefined
         ? []
         : [curveTable(`${extractor}, ${data === undefined ? "shipped corpus" : "given folder"}, by number of examples`, curve)]),
+      ...(effects === undefined
+        ? []
+        : [ablationTable(`${extractor}, ${data === undefined ? "shipped corpus" : "given folder"}, without groups of rules`, effects)]),
     ])
     .join("\n\n")
 
@@ -80,13 +88,15 @@ export interface Choice {
   readonly data: string | undefined
   readonly threshold: number | undefined
   readonly json: boolean
+  /** Whether to measure the effect of each group of rules. */
+  readonly ablation: boolean
 }
 
 export type Arguments = Choice | { readonly help: true } | { readonly problem: string }
 
 export const help = `Scores how well extractors find facts.
 
-  npm run eval -- [--data DIR] [--threshold T] [--json]
+  npm run eval -- [--data DIR] [--threshold T] [--ablation] [--json]
 
 Always on the shipped corpus; with --data also on a folder that has a subfolder for each ontology, with
   ontology.ttl   the ontology (or .owl, .rdf, .jsonld)
@@ -96,6 +106,7 @@ Always on the shipped corpus; with --data also on a folder that has a subfolder 
 Options:
   --data DIR      a folder to evaluate on as well
   --threshold T   counts only facts with at least this confidence, from 0 to 1
+  --ablation      also leaves out one group of rules of the built-in extractor after the other
   --json          prints one line of JSON instead of tables
   --help          this text
 
@@ -114,14 +125,14 @@ ANTHROPIC_API_KEY, or openai/MODEL with OPENAI_API_KEY; ANTHROPIC_BASE_URL and O
 export const readArguments = (args: ReadonlyArray<string>): Arguments => {
   const parsed = parse(args)
   if ("problem" in parsed) return parsed
-  const { data, threshold, json } = parsed.values
+  const { data, threshold, json, ablation: isAblated } = parsed.values
   if (parsed.values.help) return { help: true }
   if (data === "") return { problem: "--data needs a folder." }
   const least = threshold === undefined ? undefined : Number(threshold)
   if (least !== undefined && !(threshold?.trim() !== "" && least >= 0 && least <= 1)) {
     return { problem: `--threshold is a number from 0 to 1, not ${JSON.stringify(threshold)}.` }
   }
-  return { data, threshold: least, json: json ?? false }
+  return { data, threshold: least, json: json ?? false, ablation: isAblated ?? false }
 }
 
 const parse = (args: ReadonlyArray<string>) => {
@@ -132,6 +143,7 @@ const parse = (args: ReadonlyArray<string>) => {
         data: { type: "string" },
         threshold: { type: "string" },
         json: { type: "boolean" },
+        ablation: { type: "boolean" },
         help: { type: "boolean", short: "h" },
       },
     })

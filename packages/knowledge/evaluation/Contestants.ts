@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as BuiltIn from "../src/extract/builtin/BuiltIn.ts"
+import type { RuleGroup } from "../src/extract/builtin/Prediction.ts"
 import { anthropicLayer, openAiLayer } from "../src/extract/model/ModelExtractor.ts"
 import type { Contestant } from "./Evaluation.ts"
 
@@ -13,6 +14,13 @@ export const builtIn: Contestant = {
   concurrency: 1,
   learns: true,
 }
+
+/** The built-in extractor without a group of its rules. */
+export const builtInWithout = (group: RuleGroup): Contestant => ({
+  name: `without ${group}`,
+  layer: (_, examples) => BuiltIn.layer({ examples, without: [group] }),
+  concurrency: 1,
+})
 
 /** `EVAL_MODEL` names something that cannot be asked. */
 export class ContestantError extends Schema.TaggedError<ContestantError>()("ContestantError", {

@@ -53,6 +53,27 @@ export const learningCurve = <E>(
 const spread = <A>(all: ReadonlyArray<A>, count: number): ReadonlyArray<A> =>
   count >= all.length ? all : Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]!)
 
+/** What a contestant reaches without any example and with all of them. */
+export interface Ablated {
+  readonly name: string
+  readonly untaught: Scores
+  readonly taught: Scores
+}
+
+/** The scores of contestants that leave something out, beside those of the first, which leaves nothing out. */
+export const ablation = <E>(
+  contestants: ReadonlyArray<Contestant<E>>,
+  datasets: ReadonlyArray<Dataset>,
+  options: EvaluationOptions,
+): Effect.Effect<ReadonlyArray<Ablated>, E | ExtractionFailed> =>
+  Effect.forEach(contestants, (contestant) =>
+    Effect.gen(function* () {
+      const untaught = yield* evaluate(contestant, datasets, { ...options, examples: 0 })
+      const taught = yield* evaluate(contestant, datasets, options)
+      return { name: contestant.name, untaught: untaught.all, taught: taught.all }
+    }),
+  )
+
 export interface Evaluated {
   readonly all: Scores
   readonly each: ReadonlyArray<{ readonly name: string; readonly scores: Scores }>

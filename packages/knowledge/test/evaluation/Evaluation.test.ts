@@ -9,6 +9,7 @@ import { builtIn } from "../../evaluation/Contestants.ts"
 import type { Contestant } from "../../evaluation/Evaluation.ts"
 import { notationOf } from "../../evaluation/Notation.ts"
 import { type Scored, scoresOf } from "../../evaluation/Score.ts"
+import { ruleGroups } from "../../src/extract/builtin/Prediction.ts"
 import { ExtractionFailed, Extractor } from "../../src/extract/Extractor.ts"
 import type { Fact } from "../../src/fact/Fact.ts"
 import { iri, turtle } from "../ontology/library.ts"
@@ -139,6 +140,26 @@ describe("npm run eval", () => {
     }),
   )
 
+  it.live("shows with --ablation what each group of rules adds, taught and untaught", () =>
+    Effect.gen(function* () {
+      const [data, own] = [yield* folder, yield* folder]
+      yield* write(data, library)
+      yield* write(own, corpus)
+      const options = { corpus: own, contestants: [builtIn] }
+      const { ablation } = JSON.parse((yield* runEvaluation(["--data", data, "--ablation", "--json"], options)).out)
+      const named = new Map(ablation.map((one: { readonly name: string }) => [one.name, one])) as ReadonlyMap<
+        string,
+        { readonly taught: { readonly strict: { readonly recall: number } } }
+      >
+      assert.deepStrictEqual([...named.keys()], ["built-in", ...ruleGroups.map((group) => `without ${group}`)])
+      assert.strictEqual(named.get("built-in")?.taught.strict.recall, 1)
+      // What examples teach is all that there is without sentences of a plain form.
+      assert.isBelow(named.get("without likeness to examples")?.taught.strict.recall ?? 1, 1)
+      const { out } = yield* runEvaluation(["--data", data, "--ablation"], options)
+      assert.match(out, /\n\nbuilt-in, given folder, without groups of rules\n.*\nbuilt-in .*\nwithout plain sentences .*\n/)
+    }),
+  )
+
   it.live("counts only facts above the threshold", () =>
     Effect.gen(function* () {
       const own = yield* folder
@@ -240,7 +261,7 @@ describe("npm run eval", () => {
 
   it.effect("explains itself, and what it does not understand", () =>
     Effect.gen(function* () {
-      assert.match((yield* runEvaluation(["--help"])).out, /npm run eval -- \[--data DIR\] \[--threshold T\] \[--json\]/)
+      assert.match((yield* runEvaluation(["--help"])).out, /npm run eval -- \[--data DIR\] \[--threshold T\] \[--ablation\] \[--json\]/)
       for (const args of [["--threshold", "2"], ["--threshold", ""], ["--threshold", "many"], ["--what"], ["--data", ""]]) {
         const { problem, exitCode } = yield* runEvaluation(args)
         assert.match(problem ?? "", /npm run eval -- --help tells more\.$/)

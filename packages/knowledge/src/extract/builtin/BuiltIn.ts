@@ -17,6 +17,7 @@ import type { BuiltInModel } from "./BuiltInModel.ts"
 import { BuiltInReader } from "./BuiltInReader.ts"
 import type { Example } from "./Example.ts"
 import type { KnownName } from "./Gazetteer.ts"
+import type { RuleGroup } from "./Prediction.ts"
 import { trainBuiltIn } from "./Training.ts"
 
 export interface BuiltInOptions {
@@ -27,6 +28,8 @@ export interface BuiltInOptions {
   readonly names?: ReadonlyArray<KnownName>
   /** Facts below this confidence are dropped: most of them are wrong. Default: 0.15. */
   readonly leastConfidence?: number
+  /** Rules to leave out, to measure their effect. Default: none. */
+  readonly without?: ReadonlyArray<RuleGroup>
 }
 
 export const builtInName = "built-in"
@@ -54,7 +57,8 @@ export const make = (options: BuiltInOptions = {}): ExtractorService => {
     const kept = readers.get(ontology)
     if (kept !== undefined) return kept
     const names = options.names ?? []
-    const reader = new BuiltInReader(ontology, options.model ?? trainBuiltIn(ontology, options.examples ?? [], { names }), names)
+    const model = options.model ?? trainBuiltIn(ontology, options.examples ?? [], { names })
+    const reader = new BuiltInReader(ontology, model, names, new Set(options.without))
     readers.set(ontology, reader)
     return reader
   }

@@ -24,7 +24,7 @@ import { between, ClassLabels, compatible, factOf, isValue, knownTypes, type Pla
 import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures } from "./ObjectFeatures.ts"
 import { classesMeeting, groupsOf, type OntologyView, PropertyNames, viewOntology } from "./OntologyView.ts"
-import { type Judge, type Judgement, type KnownNames, predict, type ReadSentence, readSentence } from "./Prediction.ts"
+import { type Judge, type Judgement, type KnownNames, predict, type ReadSentence, type RuleGroup, readSentence } from "./Prediction.ts"
 import { isApproximate, joinsPersons } from "./QualifiedNames.ts"
 import type { SentenceView } from "./SentenceView.ts"
 import { type Piece, readNames, readStructure, type StructuralStatement, type Structure } from "./Structure.ts"
@@ -70,7 +70,7 @@ export class BuiltInReader {
       }
     | undefined
 
-  constructor(ontology: OntologyIndex, model: BuiltInModel, names: ReadonlyArray<KnownName>) {
+  constructor(ontology: OntologyIndex, model: BuiltInModel, names: ReadonlyArray<KnownName>, without: ReadonlySet<RuleGroup> = new Set()) {
     this.ontology = ontology
     this.model = model
     this.view = viewOntology(ontology)
@@ -79,7 +79,7 @@ export class BuiltInReader {
     this.given = new Gazetteer(names)
     this.fromExamples = new Gazetteer(model.names.map((name) => ({ name, types: [] })))
     this.places = new Map(this.view.properties.map(({ iri }, at) => [iri, at]))
-    this.judge = judgeOf(this.view, model, this.given)
+    this.judge = { ...judgeOf(this.view, model, this.given), without }
   }
 
   /** All facts of the chunk, the surest first. `spans` always become candidates. */
@@ -138,7 +138,8 @@ export class BuiltInReader {
 
   /** The facts of the chunk, its English sentences as they were read, and the names that the reader of another language found. */
   private read(chunk: Chunk, leastConfidence: number, spans: ReadonlyArray<Span>) {
-    const structure = readStructure(chunk.text, chunk.offset, this.names)
+    const found = readStructure(chunk.text, chunk.offset, this.names)
+    const structure = this.judge.without.has("tables and fields") ? { ...found, statements: [] } : found
     const { language } = chunk
     if (language !== undefined && language !== "en") return this.readOther(chunk, language, structure, leastConfidence)
     const prose = structure.prose.map(({ piece, topic }) => ({ sentences: this.sentences(piece, spans), heading: topic?.name }))
@@ -218,6 +219,7 @@ export class BuiltInReader {
   }
 
   private readerOf(language: string): LanguageReader | undefined {
+    if (this.judge.without.has("other languages")) return undefined
     if (!this.languages.has(language)) this.languages.set(language, LanguageReader.of(language, this.ontology))
     return this.languages.get(language)
   }
@@ -247,7 +249,7 @@ export class BuiltInReader {
     return sentences.flatMap((read) => {
       const found = this.labels.find(read.view)
       const placeOf = (at: number): Place => this.place(read, at, found)
-      const earlier = referents.referredTo(read.view)
+      const earlier = this.judge.without.has("earlier subjects") ? [] : referents.referredTo(read.view)
       const { predictions, subjects } = predict(this.judge, read, earlier.length > 0)
       const statements = predictions.flatMap(({ subject, property, object, chance }): ReadonlyArray<Statement> => {
         const iri = this.view.properties[property]?.iri
@@ -433,7 +435,7 @@ const isWhole = (read: ReadSentence, candidate: Candidate): boolean =>
 const isPlaceName = (view: SentenceView, { first }: Candidate): boolean =>
   /^(?:in|at|near|into|outside|around|across|within)$/.test(view.words[tokenLeadingTo(view, first)] ?? "")
 
-const judgeOf = (ontology: OntologyView, model: BuiltInModel, gazetteer: Gazetteer): Judge => {
+const judgeOf = (ontology: OntologyView, model: BuiltInModel, gazetteer: Gazetteer): Omit<Judge, "without"> => {
   const places = new Map(ontology.properties.map((property, at) => [property.iri, at]))
   return {
     ontology,

@@ -33,6 +33,27 @@ export interface Weights {
   readonly subject: Float64Array
 }
 
+/** Rules that an evaluation can leave out, to show their effect. */
+export const ruleGroups = [
+  /** Sentences of a plain form around the label of a property. */
+  "plain sentences",
+  /** Verbs in the active voice, whose label is in the passive. */
+  "active voice",
+  /** What examples teach of objects and subjects, and what words are like. */
+  "likeness to examples",
+  /** Members of a list of names are as likely as its first. */
+  "lists of names",
+  /** Negation, hearsay, conditions and names in another role. */
+  "hedges and roles",
+  /** Pronouns, and sentences about the subject of an earlier one. */
+  "earlier subjects",
+  /** Tables, fields and headings. */
+  "tables and fields",
+  /** Prose in German, French and Spanish. */
+  "other languages",
+] as const
+export type RuleGroup = (typeof ruleGroups)[number]
+
 export interface Judge {
   readonly ontology: OntologyView
   readonly objectEvidence: Evidence
@@ -41,6 +62,7 @@ export interface Judge {
   readonly gazetteer: Gazetteer | undefined
   /** Whether sentences of a plain form give facts of properties without examples. Training measures the scores alone. */
   readonly readsPlainSentences: boolean
+  readonly without: ReadonlySet<RuleGroup>
 }
 
 export interface Prediction {
@@ -91,15 +113,22 @@ export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): 
     }))
     .filter(({ chance }) => chance > 1e-3)
     .sort((one, other) => other.chance - one.chance)
-  const ranked = raiseListMembers(read, likely).toSorted((one, other) => other.chance - one.chance)
-  const reversals = findReversals(read.view, read.candidates, judge.ontology.properties, read.triggers)
+  const { without } = judge
+  const raised = without.has("lists of names") ? likely : raiseListMembers(read, likely)
+  const ranked = without.has("likeness to examples") ? [] : raised.toSorted((one, other) => other.chance - one.chance)
+  const reversals = without.has("active voice") ? [] : findReversals(read.view, read.candidates, judge.ontology.properties, read.triggers)
+  const isSaid = (fact: Omit<Prediction, "chance">, role: "object" | "agent") =>
+    without.has("hedges and roles") || isStated(judge.ontology, read, fact, role)
   const isTaught = (property: number) => !judge.readsPlainSentences || judge.objectEvidence.positivesOf(property) > 0
-  const plain = findPlainFacts(judge.ontology, read.view, read.candidates, read.triggers, isTaught).filter(
-    (fact) => isStated(judge.ontology, read, fact, "object") && (hasEarlier || (fact.subject !== "earlier" && fact.object !== "earlier")),
+  const ofPlainForm = without.has("plain sentences")
+    ? []
+    : findPlainFacts(judge.ontology, read.view, read.candidates, read.triggers, isTaught)
+  const plain = ofPlainForm.filter(
+    (fact) => isSaid(fact, "object") && (hasEarlier || (fact.subject !== "earlier" && fact.object !== "earlier")),
   )
   const ofActiveVoice: ReadonlyArray<Prediction> = reversals
     .flatMap(({ property, doer, done }) => (doer === undefined ? [] : [{ subject: done, property, object: doer, chance: activeVoice }]))
-    .filter((reversal) => isStated(judge.ontology, read, reversal, "agent") && (hasEarlier || reversal.object !== "earlier"))
+    .filter((reversal) => isSaid(reversal, "agent") && (hasEarlier || reversal.object !== "earlier"))
   const taken: Array<Prediction> = []
   for (const one of [...plain, ...ofActiveVoice]) {
     const isKnown = taken.some(
@@ -123,7 +152,7 @@ export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): 
     )
     if (inverse) continue
     const prediction = { subject: found.subject, property, object: candidate, chance: chance * found.chance }
-    if (isStated(judge.ontology, read, prediction, "object")) taken.push(prediction)
+    if (isSaid(prediction, "object")) taken.push(prediction)
   }
   return { predictions: taken, subjects }
 }

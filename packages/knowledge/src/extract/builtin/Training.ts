@@ -41,7 +41,7 @@ export const trainBuiltIn = (ontology: OntologyIndex, examples: ReadonlyArray<Ex
       view,
       sentences.filter(({ example }) => example % folds !== fold),
     )
-    const judge: Judge = { ontology: view, ...learnt, gazetteer: undefined, readsPlainSentences: false }
+    const judge: Judge = { ontology: view, ...learnt, gazetteer: undefined, readsPlainSentences: false, without: new Set() }
     return sentences.filter(({ example }) => example % folds === fold).flatMap((sentence) => outcomesOf(judge, sentence))
   })
   const { objectEvidence, subjectEvidence, weights } = fit(view, sentences)
