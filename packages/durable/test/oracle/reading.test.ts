@@ -51,6 +51,13 @@ describe("reading journals in bulk", () => {
                 read.map(({ events }) => events?.map(({ body }) => body)),
                 commits.map(({ events }) => events.map(({ body }) => body)),
               )
+              const id = commits[7]?.id ?? ""
+              const opened = yield* Effect.forEach([reader, readerOf(journal)], (one) => one.open({ machine: "order", id }))
+              assert.deepStrictEqual(
+                opened.map((one) => one?.record),
+                [read[7]?.record, read[7]?.record],
+              )
+              assert.isUndefined(yield* reader.open({ machine: "order", id: "none" }))
               const ended = yield* reader.divide({ ...selection, unended: false }, 300)
               assert.strictEqual(ended.count, commits.filter(({ summary }) => summary.status === "final").length)
               const { same, checked } = yield* judged(reader, specimen.machine, specimen.machine)
