@@ -11,12 +11,12 @@ import { type BatchId, DocumentId, RunId } from "../storage/Identity.ts"
 import { pathOfDocuments, pathsOfBatch } from "../storage/Paths.ts"
 import { documentsOfLines, type StoredLines, storedLines } from "./GraphLines.ts"
 
-/** One version of one document, as a batch extracted it. Batches of earlier releases recorded only its id. */
+/** One version of one document, as a batch extracted it. An ingestion that ran without its batch knows only its id and source. */
 export const GraphDocument = Schema.Struct({
   documentId: DocumentId,
   /**
    * When its bytes were read. Of several extractions, the graph shows the one that read last, not the one that ended last: that may
-   * have read an older version. Batches of earlier releases recorded when the extraction ended.
+   * have read an older version. Without the batch, it is the time of the ingestion.
    */
   at: Schema.Int,
   source: Schema.optionalKey(StorageUri),
@@ -65,7 +65,7 @@ const Sources = Schema.fromJsonString(
   Schema.Struct({ documents: Schema.Array(Schema.Struct({ documentId: Schema.String, sourceUri: StorageUri })) }),
 )
 
-/** The documents of a contribution whose release did not record them yet: the ids come from its lines, the sources from its manifest. */
+/** The documents of a contribution that was ingested without its batch: the ids come from its lines, the sources from its manifest. */
 export const knownDocuments = (
   storage: StorageService,
   folder: StorageFolder,

@@ -43,7 +43,7 @@ export const Contribution = Schema.Struct({
   batchId: BatchId,
   ...lines,
   ingestedAt: Schema.DateTimeUtc,
-  /** Its documents. A contribution of an earlier release gets them when another batch records its own: see `knownDocuments`. */
+  /** Its documents. One that was ingested without its batch gets them when another batch records its own: see `knownDocuments`. */
   documents: Schema.optionalKey(Schema.Struct({ uri: StorageUri, hash: ContentHash })),
   /** Its statements that validation held back. */
   held: Schema.optionalKey(Schema.Struct(lines)),
@@ -225,7 +225,7 @@ export const make = (
         )
       })
 
-    /** A contribution with its documents. Where its release did not record them, they are read from its lines and stored. */
+    /** A contribution with its documents. Where they are not recorded, they are read from its lines and stored. */
     const noting = (one: Contribution): Effect.Effect<readonly [Contribution, BatchDocuments], GraphError> =>
       Effect.gen(function* () {
         if (one.documents !== undefined) return [one, yield* readDocuments(one.documents)] as const

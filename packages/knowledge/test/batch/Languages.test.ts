@@ -106,7 +106,7 @@ describe("documents in several languages", () => {
         for (const name of ["Norteluz", "Clara Ruiz", "Marea Alta", "Estrella Ñandú", "Íñigo Peña", "Málaga"])
           expect(labelled(lines, "es")).toContain(`${name}@es`)
         expect(labelled(lines, "nl").size + labelled(lines, "ja").size).toBe(0)
-        // English labels are plain, as in graphs of earlier releases.
+        // English labels have no language tag.
         expect(lines.filter((line) => line.endsWith('#label> "Ravenbrew" .'))).toHaveLength(1)
 
         const values = (property: string) =>

@@ -110,7 +110,7 @@ const storesOf = (database: Database) =>
 const isUsed = (tables: ReadonlySet<string>) => ({
   requests: tables.has("detent.request_keys"),
   events: tables.has("detent.domain_events"),
-  // `extraction_runs` has no schema on SQLite, nor in a PostgreSQL database that an earlier version created.
+  // `extraction_runs` has no schema on SQLite.
   systems: tables.has("detent.extraction_runs") || tables.has("extraction_runs") || tables.has("detent.upload_batches"),
   uploads: tables.has("detent.upload_batches"),
 })
