@@ -33,8 +33,8 @@ const decodeFolder = Schema.decodeOption(StorageFolder)
 /** The folder of a location. */
 export const locate = (location: string): Result.Result<StorageFolder, AddressRefused> => {
   if (!isBucketLocation(location)) return Result.succeed(folderOf(location))
-  const found = /^(gs|s3):/.test(location) ? decodeFolder(location.endsWith("/") ? location : `${location}/`) : Option.none()
-  return Option.match(found, {
+  const folder = /^(gs|s3):/.test(location) ? decodeFolder(location.endsWith("/") ? location : `${location}/`) : Option.none()
+  return Option.match(folder, {
     onNone: () =>
       Result.fail(
         new AddressRefused({

@@ -185,7 +185,7 @@ const keysOf = (accessKeyId: string, secret: string, token: string | undefined):
 
 /** The settings of a section. Empty if the file is missing or cannot be read. */
 const sectionIn = (file: string, name: string): Readonly<Record<string, string>> => {
-  const found: Record<string, string> = {}
+  const settings: Record<string, string> = {}
   let isIn = false
   for (const line of linesOf(file)) {
     const header = /^\s*\[([^\]]*)\]/.exec(line)
@@ -194,9 +194,9 @@ const sectionIn = (file: string, name: string): Readonly<Record<string, string>>
       continue
     }
     const at = line.indexOf("=")
-    if (isIn && at > 0 && !/^\s*[#;]/.test(line)) found[line.slice(0, at).trim()] = line.slice(at + 1).trim()
+    if (isIn && at > 0 && !/^\s*[#;]/.test(line)) settings[line.slice(0, at).trim()] = line.slice(at + 1).trim()
   }
-  return found
+  return settings
 }
 
 const linesOf = (file: string): ReadonlyArray<string> => {

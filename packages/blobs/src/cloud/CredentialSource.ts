@@ -45,24 +45,24 @@ const renewedBefore = 225_000
 
 /** Once the source has answered, a missing answer is an outage, and not a machine without that source. */
 export const cacheCredentials = <A>(fetch: (hasAnswered: boolean) => Effect.Effect<Expiring<A>, CredentialsRefused>): Credentials<A> => {
-  let kept: Expiring<A> | undefined
+  let cached: Expiring<A> | undefined
   let hasAnswered = false
   const turn = Semaphore.makeUnsafe(1)
   const current = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
-    if (kept !== undefined && kept.expiresAt - renewedBefore > now) return kept.value
-    const before = kept
-    kept = yield* Effect.catch(fetch(hasAnswered), (refused) =>
+    if (cached !== undefined && cached.expiresAt - renewedBefore > now) return cached.value
+    const before = cached
+    cached = yield* Effect.catch(fetch(hasAnswered), (refused) =>
       // The cached credentials are still valid; the next request tries again.
       before !== undefined && before.expiresAt > now + 10_000 ? Effect.succeed(before) : Effect.fail(refused),
     )
     hasAnswered = true
-    return kept.value
+    return cached.value
   })
   return {
     current: turn.withPermit(current),
     forget: Effect.sync(() => {
-      kept = undefined
+      cached = undefined
     }),
   }
 }

@@ -129,10 +129,11 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
             body: bytes.subarray(from - offset),
           })
           if (answer.status !== 308) return answer
-          const kept = keptOf(answer)
-          if (total === undefined && kept === end) return answer
-          if (kept <= from || kept > end) return yield* lost(target, `the store has ${kept} bytes of an upload of which ${from} were sent`)
-          from = kept
+          const received = receivedOf(answer)
+          if (total === undefined && received === end) return answer
+          if (received <= from || received > end)
+            return yield* lost(target, `the store has ${received} bytes of an upload of which ${from} were sent`)
+          from = received
         }
       })
 
@@ -146,12 +147,12 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
           const answer = yield* http.send(target, { method: "GET", url: objectUrl(uri, `fields=${fields}`), headers: {} })
           if (isGone(answer)) return Option.none()
           if (answer.status !== 200) return yield* http.failure(target, answer)
-          const found = yield* decoded(ObjectResource, target, answer)
+          const resource = yield* decoded(ObjectResource, target, answer)
           return Option.some({
-            generation: Generation.make(found.generation),
-            size: Number(found.size),
-            writeId: found.metadata?.[writeIdName],
-            before: found.metadata?.[beforeName],
+            generation: Generation.make(resource.generation),
+            size: Number(resource.size),
+            writeId: resource.metadata?.[writeIdName],
+            before: resource.metadata?.[beforeName],
           })
         }),
       read: (uri, rest) => ({
@@ -276,7 +277,7 @@ const isPossible = ({ expected }: Upload): boolean => expected?.generation === u
 const isSessionGone = ({ status }: Answer): boolean => status === 404 || status === 410
 
 /** Number of bytes of an upload that the store has. */
-const keptOf = ({ headers }: Answer): number => {
+const receivedOf = ({ headers }: Answer): number => {
   const end = /^bytes=0-(\d{1,15})$/.exec(headers["range"] ?? "")?.[1]
   return end === undefined ? 0 : Number(end) + 1
 }

@@ -122,16 +122,16 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
   const failure = (target: Target, answer: Answer): StorageError => {
     const { status } = answer
     const { code, message } = problemOf(answer)
-    const said = `${status} ${code}${message === "" ? "" : `: ${message}`}`.trim()
-    if (status === 507) return new StorageFull({ uri: target.uri, cause: new Error(said) })
-    if (isTransient(status)) return failed(target, true, said)
+    const problem = `${status} ${code}${message === "" ? "" : `: ${message}`}`.trim()
+    if (status === 507) return new StorageFull({ uri: target.uri, cause: new Error(problem) })
+    if (isTransient(status)) return failed(target, true, problem)
     if (status === 401 || options.isExpired(status, { code, message }))
-      return noAccess(target, `${said}; ${options.nextSteps.unauthorized}`)
-    if (status === 403) return noAccess(target, `${said}; ${options.nextSteps.forbidden}`)
-    if (status === 404) return noAccess(target, `${said}; ${options.nextSteps.missing}`)
+      return noAccess(target, `${problem}; ${options.nextSteps.unauthorized}`)
+    if (status === 403) return noAccess(target, `${problem}; ${options.nextSteps.forbidden}`)
+    if (status === 404) return noAccess(target, `${problem}; ${options.nextSteps.missing}`)
     if ((status >= 300 && status < 400) || code === "AuthorizationHeaderMalformed")
-      return noAccess(target, `${said}; ${options.nextSteps.elsewhere}`)
-    return failed(target, false, said)
+      return noAccess(target, `${problem}; ${options.nextSteps.elsewhere}`)
+    return failed(target, false, problem)
   }
 
   const transport = options.client === undefined ? nodeTransport : clientTransport(options.client)
@@ -236,17 +236,17 @@ export interface ListedObject {
 export const listedPage = (
   folder: StorageFolder,
   objects: ReadonlyArray<ListedObject>,
-): { readonly found: ReadonlyArray<BlobInfo>; readonly unusable: ReadonlyArray<string> } => {
+): { readonly blobs: ReadonlyArray<BlobInfo>; readonly unusable: ReadonlyArray<string> } => {
   const { bucket } = locationOf(folder)
-  const found: Array<BlobInfo> = []
+  const blobs: Array<BlobInfo> = []
   const unusable: Array<string> = []
   for (const { key, generation, size } of objects) {
     if (key.endsWith("/")) continue
     const uri = Option.getOrUndefined(decodeUri(`${folder.slice(0, 5)}${bucket}/${key}`))
     if (uri === undefined) unusable.push(key)
-    else found.push({ uri, generation, size })
+    else blobs.push({ uri, generation, size })
   }
-  return { found, unusable }
+  return { blobs, unusable }
 }
 
 // The transport sends one request and returns its response, over keep-alive connections. The default is Node's own client: a request

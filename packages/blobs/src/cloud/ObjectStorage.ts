@@ -103,7 +103,7 @@ export type Stored =
     }
 
 export interface ListedPage {
-  readonly found: ReadonlyArray<BlobInfo>
+  readonly blobs: ReadonlyArray<BlobInfo>
   /** Keys that no address can have: another program wrote them. */
   readonly unusable: ReadonlyArray<string>
   readonly next: string | undefined
@@ -192,15 +192,15 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
     stored._tag === "Stored"
       ? Effect.succeed(stored.generation)
       : Effect.flatMap(client.head(uri), (head): Effect.Effect<Generation, StorageError> => {
-          const found = Option.getOrUndefined(head)
-          if (found?.writeId === writeId) return Effect.succeed(found.generation)
-          if (stored.isUncertain && found !== undefined && found.before !== (expected?.generation ?? "none")) {
+          const object = Option.getOrUndefined(head)
+          if (object?.writeId === writeId) return Effect.succeed(object.generation)
+          if (stored.isUncertain && object !== undefined && object.before !== (expected?.generation ?? "none")) {
             const cause = new Error(
               "the response was lost, and another process has written since: the write may have happened; read it again",
             )
             return Effect.fail(new StorageFailed({ uri, operation: "write", retryable: true, cause }))
           }
-          return Effect.fail(new PreconditionFailed({ uri, expected: expected?.generation, actual: found?.generation }))
+          return Effect.fail(new PreconditionFailed({ uri, expected: expected?.generation, actual: object?.generation }))
         })
 
   /**
@@ -424,11 +424,11 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
           readable(folder),
           Stream.paginate(firstPage, ({ page, unusable, count }) =>
             Effect.gen(function* () {
-              const { found, next, ...listed } = yield* client.list(folder, page)
+              const { blobs, next, ...listed } = yield* client.list(folder, page)
               const names = [...unusable, ...listed.unusable].slice(0, namedAtMost)
               const counted = count + listed.unusable.length
               if (next === undefined && counted > 0) return yield* unusableNames(folder, names, counted)
-              return [found, Option.map(Option.fromUndefinedOr(next), (one): Listing => ({ page: one, unusable: names, count: counted }))]
+              return [blobs, Option.map(Option.fromUndefinedOr(next), (one): Listing => ({ page: one, unusable: names, count: counted }))]
             }),
           ),
         ),

@@ -301,9 +301,9 @@ export const pathIn = (
     if (schemeOf(uri) !== "file") {
       return yield* new AddressRefused({ uri, problem: "is not a file", nextStep: "use an address that begins with file:///" })
     }
-    const given = fileURLToPath(uri)
-    const left = former.find((folder) => isInside(folder, given))
-    const path = left === undefined ? given : join(folders[0] ?? left, relative(left, given))
+    const named = fileURLToPath(uri)
+    const left = former.find((folder) => isInside(folder, named))
+    const path = left === undefined ? named : join(folders[0] ?? left, relative(left, named))
     const real = yield* Effect.tryPromise({
       try: () => realPathOf(path),
       catch: (cause) => new StorageFailed({ uri, operation: "open", retryable: false, cause }),

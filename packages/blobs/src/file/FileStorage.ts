@@ -104,8 +104,8 @@ const formerFolders = async (root: string): Promise<ReadonlyArray<string>> => {
 
 /** The real paths of the folders. Folders that no longer exist are left out. */
 const foldersOf = async (allowed: FileStorageOptions["allowedSince"]): Promise<ReadonlyArray<string>> => {
-  const found = await Promise.allSettled(((await allowed?.()) ?? []).map((folder) => realpath(folder)))
-  return found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))
+  const resolved = await Promise.allSettled(((await allowed?.()) ?? []).map((folder) => realpath(folder)))
+  return resolved.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))
 }
 
 export const layer = (options: FileStorageOptions): Layer.Layer<Storage, StorageFailed> => Layer.effect(Storage, make(options))

@@ -40,8 +40,8 @@ export const make: Effect.Effect<StorageService> = Effect.sync(() => {
 
   const find = (uri: StorageUri): Effect.Effect<Kept, StorageError> =>
     Effect.suspend(() => {
-      const kept = blobs.get(uri)
-      return kept === undefined ? Effect.fail(new BlobNotFound({ uri })) : Effect.succeed(kept)
+      const blob = blobs.get(uri)
+      return blob === undefined ? Effect.fail(new BlobNotFound({ uri })) : Effect.succeed(blob)
     })
 
   const met = (uri: StorageUri, precondition: Precondition | undefined): Effect.Effect<void, PreconditionFailed> =>
@@ -56,9 +56,9 @@ export const make: Effect.Effect<StorageService> = Effect.sync(() => {
   const write = (uri: StorageUri, bytes: Uint8Array, precondition: Precondition | undefined): Effect.Effect<Written, StorageError> =>
     met(uri, precondition).pipe(
       Effect.map(() => {
-        const kept = { bytes, generation: Generation.make(String(++writings)) }
-        blobs.set(uri, kept)
-        return { ...infoOf(uri, kept), hash: contentHashOf(bytes) }
+        const blob = { bytes, generation: Generation.make(String(++writings)) }
+        blobs.set(uri, blob)
+        return { ...infoOf(uri, blob), hash: contentHashOf(bytes) }
       }),
     )
 
@@ -66,9 +66,9 @@ export const make: Effect.Effect<StorageService> = Effect.sync(() => {
 
   return {
     get: (uri) =>
-      Effect.map(bytesAt(uri), (kept) => ({ ...infoOf(uri, kept), bytes: kept.bytes.slice(), hash: contentHashOf(kept.bytes) })),
+      Effect.map(bytesAt(uri), (blob) => ({ ...infoOf(uri, blob), bytes: blob.bytes.slice(), hash: contentHashOf(blob.bytes) })),
     getStream: (uri) => Stream.fromEffect(Effect.map(bytesAt(uri), ({ bytes }) => bytes.slice())),
-    info: (uri) => Effect.map(served(uri), () => Option.map(Option.fromUndefinedOr(blobs.get(uri)), (kept) => infoOf(uri, kept))),
+    info: (uri) => Effect.map(served(uri), () => Option.map(Option.fromUndefinedOr(blobs.get(uri)), (blob) => infoOf(uri, blob))),
     set: (uri, content, precondition) =>
       served(uri).pipe(
         Effect.andThen(write(uri, typeof content === "string" ? new TextEncoder().encode(content) : content.slice(), precondition)),
@@ -81,11 +81,11 @@ export const make: Effect.Effect<StorageService> = Effect.sync(() => {
     list: (folder) =>
       Stream.unwrap(
         Effect.map(served(folder), () => {
-          const found = [...blobs.keys()].filter((uri) => uri.startsWith(folder)).sort(compareText)
-          return Stream.fromIterable(found).pipe(
+          const uris = [...blobs.keys()].filter((uri) => uri.startsWith(folder)).sort(compareText)
+          return Stream.fromIterable(uris).pipe(
             Stream.flatMap((uri) => {
-              const kept = blobs.get(uri)
-              return kept === undefined ? Stream.empty : Stream.succeed(infoOf(uri as StorageUri, kept))
+              const blob = blobs.get(uri)
+              return blob === undefined ? Stream.empty : Stream.succeed(infoOf(uri as StorageUri, blob))
             }),
           )
         }),

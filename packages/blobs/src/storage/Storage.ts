@@ -255,9 +255,9 @@ export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()
   actual: Schema.UndefinedOr(Schema.String),
 }) {
   override get message() {
-    const found = this.actual === undefined ? "it does not exist" : `it is at generation ${this.actual}`
+    const standing = this.actual === undefined ? "it does not exist" : `it is at generation ${this.actual}`
     const wanted = this.expected === undefined ? "was expected to be absent" : `was expected at generation ${this.expected}`
-    return `${this.uri} ${wanted}, but ${found}; read it again and retry`
+    return `${this.uri} ${wanted}, but ${standing}; read it again and retry`
   }
 }
 

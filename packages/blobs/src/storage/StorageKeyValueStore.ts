@@ -28,13 +28,13 @@ export const make = (folder: StorageFolder): Effect.Effect<KeyValueStore.KeyValu
         Effect.flatMap((uri) => Effect.mapError(use(uri), failed(method, key))),
       )
 
-    const found = (uri: StorageUri): Effect.Effect<Blob | undefined, StorageError> =>
+    const readBlob = (uri: StorageUri): Effect.Effect<Blob | undefined, StorageError> =>
       Effect.catchTag(storage.get(uri), "BlobNotFound", () => Effect.undefined)
 
     /** Retries if another process has written or removed the value meanwhile. */
     const modified = <V extends string | Uint8Array>(uri: StorageUri, read: (bytes: Uint8Array) => V, change: (value: V) => V) =>
       Effect.gen(function* () {
-        const blob = yield* found(uri)
+        const blob = yield* readBlob(uri)
         if (blob === undefined) return undefined
         const value = change(read(blob.bytes))
         yield* storage.set(uri, value, ifGeneration(blob.generation))
@@ -45,8 +45,8 @@ export const make = (folder: StorageFolder): Effect.Effect<KeyValueStore.KeyValu
       )
 
     return KeyValueStore.make({
-      get: (key) => at("get", key, (uri) => Effect.map(found(uri), (blob) => (blob === undefined ? undefined : textOf(blob.bytes)))),
-      getUint8Array: (key) => at("getUint8Array", key, (uri) => Effect.map(found(uri), (blob) => blob?.bytes)),
+      get: (key) => at("get", key, (uri) => Effect.map(readBlob(uri), (blob) => (blob === undefined ? undefined : textOf(blob.bytes)))),
+      getUint8Array: (key) => at("getUint8Array", key, (uri) => Effect.map(readBlob(uri), (blob) => blob?.bytes)),
       set: (key, value) => at("set", key, (uri) => Effect.asVoid(storage.set(uri, value))),
       remove: (key) => at("remove", key, (uri) => Effect.asVoid(storage.remove(uri))),
       has: (key) => at("has", key, (uri) => Effect.map(storage.info(uri), Option.isSome)),
