@@ -28,7 +28,7 @@ export interface ReadExecution extends OpenedInstance {
   readonly isOwnerAlive: boolean
 }
 
-/** An execution whose journal this version cannot read. A running one is held and listed as such. */
+/** An execution whose journal this version cannot read. A running one is held and listed as such, unless another node runs it. */
 export class Unreadable {
   readonly failure: PersistenceFailed
 
@@ -136,7 +136,8 @@ const readOpened = (
     const isOwnerAlive = owner !== undefined && owner !== from.owner && (yield* from.isAlive(owner, record))
     const decoded = decode(opened, records, start)
     if (!(decoded instanceof EventReplayError)) return { ...opened, records, ...decoded, isOwnerAlive }
-    if (record.status === "running") yield* journal.setStatus(record, "held", decoded.message)
+    // A node that is alive can read what it runs. A held row names no owner: if that node dies, no other takes the execution over.
+    if (record.status === "running" && !isOwnerAlive) yield* journal.setStatus(record, "held", decoded.message)
     yield* Effect.logError(decoded.message)
     return new Unreadable(new PersistenceFailed({ machine: record.machine, id: record.id, operation: "read", cause: decoded }))
   })

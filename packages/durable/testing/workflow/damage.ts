@@ -38,7 +38,7 @@ const damaged: Commit = {
   fence: undefined,
 }
 
-export const damage = ({ describe, test }: Kit) => {
+export const damage = ({ describe, nodesTest, test }: Kit) => {
   describe("one that is damaged", () => {
     test("148 is held and listed; the others that are read with it run", (rig) =>
       Effect.gen(function* () {
@@ -67,6 +67,24 @@ export const damage = ({ describe, test }: Kit) => {
         probe.onRead = (_, read) => read
         yield* rig.comesTo(Job, unreadable as string, "Completed")
       }))
+  })
+
+  describe("one that this node cannot read", () => {
+    nodesTest("148 is not held while another node runs it", ({ eventually, journal, open, record }) =>
+      Effect.gen(function* () {
+        // Only the node that runs it would be able to read it.
+        const probe = new StoreProbe()
+        probe.onRead = (key, read) => (key.id === damaged.id ? Effect.never : read)
+        const working = Job.toLayer(() => Effect.never)
+        const newer = yield* open(working, { nodeId: "newer", probe })
+        const id = yield* newer.run(Job.execute({ id: "a" }, { discard: true }))
+        const { owner } = yield* eventually(record(Job, id), (found) => found.owner !== undefined)
+        yield* journal.commit([{ ...damaged, summary: { ...damaged.summary, owner } }])
+        const older = yield* open(working, { nodeId: "older" })
+        expect((yield* Effect.exit(older.run(Job.interrupt(damaged.id))))._tag).toBe("Failure")
+        expect(yield* record(Job, damaged.id)).toMatchObject({ status: "running", owner })
+      }),
+    )
   })
 
   describe("clocks", () => {
