@@ -153,7 +153,14 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower, wake: context.wake }, node, config.leaseMillis)
   const storeWait: StoreWait = new StoreWait(table, context, environment)
   const recovery: OutageRecovery = new OutageRecovery(table, environment)
-  const timers: TimerScheduler = new TimerScheduler(timerStore, table, environment, groupCommit, config.sweeper.intervalMillis)
+  const timers: TimerScheduler = new TimerScheduler(
+    timerStore,
+    table,
+    environment,
+    groupCommit,
+    config.sweeper.intervalMillis,
+    tracing === undefined ? undefined : journal,
+  )
   const drain = Effect.gen(function* () {
     const reason = "the engine was stopped"
     table.close(reason)

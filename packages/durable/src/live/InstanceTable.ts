@@ -152,7 +152,7 @@ export class InstanceTable {
       const at = startedAt ?? Math.floor(this.#environment.clock.currentTimeMillisUnsafe())
       const beginning = firstState(machine.compiled, input, at)
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
-      const commit = newInstanceCommit(this.#context, machine, id, beginning, at, by)
+      const commit = newInstanceCommit(this.#context, machine, id, beginning, at, { by, trace: trace?.context })
       if (commit instanceof InvalidState) return Effect.fail(commit)
       const started = Effect.flatMap(storeNew(this.#context, commit), (outcome): Effect.Effect<LiveInstance, StartError> => {
         if (outcome._tag === "PersistenceFailed") return Effect.fail(outcome)

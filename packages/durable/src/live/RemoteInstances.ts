@@ -85,7 +85,7 @@ export interface LocalParts {
 type SendRequest = Extract<RemoteRequest, { readonly _tag: "Send" }>
 
 /** The metadata of an event. */
-type Origin = Pick<Envelope, "dedupeId"> & Partial<Pick<Envelope, "failure" | "by">>
+type Origin = Pick<Envelope, "dedupeId"> & Partial<Pick<Envelope, "failure" | "by" | "trace">>
 
 export class RemoteInstances {
   readonly #routing: () => Routing | undefined
@@ -139,7 +139,7 @@ export class RemoteInstances {
     { codec, compiled, name: machine }: RegisteredMachine,
     id: string,
     event: Tagged,
-    { dedupeId, failure, by }: Origin,
+    { dedupeId, failure, by, trace }: Origin,
     silent: boolean,
   ): Effect.Effect<Json | undefined, SendError | InstanceNotFound> {
     return Effect.suspend(() => {
@@ -148,7 +148,7 @@ export class RemoteInstances {
       if (problem !== undefined) return Effect.fail(identified(problem, id))
       let body: Json
       try {
-        body = codec.encodeEvent({ event, guardAnswers: [], settled: undefined, answer: undefined, failure, by })
+        body = codec.encodeEvent({ event, guardAnswers: [], settled: undefined, answer: undefined, failure, by, trace: trace?.context })
       } catch (cause) {
         return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: `it cannot be encoded: ${describe(cause)}` }))
       }
@@ -196,7 +196,7 @@ export class RemoteInstances {
       const at = Math.floor(now)
       const beginning = firstState(registered.compiled, input, at)
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
-      const commit = newInstanceCommit(context, registered, id, beginning, at, by)
+      const commit = newInstanceCommit(context, registered, id, beginning, at, { by })
       if (commit instanceof InvalidState) return Effect.fail(commit)
       const state = JSON.stringify(registered.codec.firstValue(beginning.through[0] ?? beginning.state))
       const tooLarge = sizeProblem(state, routing)
@@ -266,11 +266,15 @@ export class RemoteInstances {
     live: LiveInstance,
     codec: Codec,
     request: SendRequest,
-    { event, failure, by }: EventBody,
+    { event, failure, by, trace }: EventBody,
     answer: (answer: RemoteAnswer) => void,
   ) {
     const { id: dedupeId, silent = false, first = false } = request
-    const envelope = live.deliver(new Envelope(event, { dedupeId, failure, by, isRemote: true, isFirst: first && isDeliveryId(dedupeId) }))
+    // It was sent just now.
+    const cause = trace === undefined ? undefined : { context: trace, at: Number.POSITIVE_INFINITY }
+    const envelope = live.deliver(
+      new Envelope(event, { dedupeId, failure, by, cause, isRemote: true, isFirst: first && isDeliveryId(dedupeId) }),
+    )
     const answered = (result: Result) => answer(this.#answerOf(codec, live.key, result, silent))
     if (envelope.result === undefined) envelope.observer = answered
     else answered(envelope.result)

@@ -46,6 +46,8 @@ export interface EventBody {
   readonly replaced?: ReadonlyArray<ReplacedEvent> | undefined
   /** Who sent it, as text, where its sender said so. */
   readonly by?: string | undefined
+  /** Its trace, as `traceparent`, where a tracer is installed. */
+  readonly trace?: string | undefined
 }
 
 /** An event that a repair has replaced, as the journal keeps it inside the event in its place. */
@@ -106,6 +108,7 @@ interface StoredBody {
   readonly r?: ReadonlyArray<unknown>
   readonly o?: ReadonlyArray<ReplacedEvent>
   readonly b?: string
+  readonly p?: string
 }
 
 /** The state in which each group was last left, as JSON, by the name of the group. */
@@ -130,6 +133,8 @@ const notRaised = {}
 const notReplaced = {}
 
 const ofNoActor = {}
+
+const untraced = {}
 
 /** Replaces a raised event that could not be encoded. No machine has an event of this name, so it is refused when it is handled. */
 const unfit: Tagged = { _tag: "(unfit)" }
@@ -218,7 +223,20 @@ export class Codec {
     return stored
   }
 
-  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure, delays, fired, raised, replaced, by }: EventBody): Json {
+  encodeEvent({
+    event,
+    guardAnswers,
+    inlineGuards,
+    settled,
+    answer,
+    failure,
+    delays,
+    fired,
+    raised,
+    replaced,
+    by,
+    trace,
+  }: EventBody): Json {
     const isBare =
       guardAnswers.length === 0 &&
       settled === undefined &&
@@ -228,7 +246,8 @@ export class Codec {
       fired === undefined &&
       raised === undefined &&
       replaced === undefined &&
-      by === undefined
+      by === undefined &&
+      trace === undefined
     if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
     if (isBare) return JSON.stringify({ v: this.#version, e: encoded } satisfies StoredBody)
@@ -244,6 +263,7 @@ export class Codec {
       ...(raised === undefined ? {} : { r: this.encodeRaised(raised) }),
       ...(replaced === undefined ? {} : { o: replaced }),
       ...(by === undefined ? {} : { b: by }),
+      ...(trace === undefined ? {} : { p: trace }),
     }
     return JSON.stringify(stored)
   }
@@ -274,6 +294,7 @@ export class Codec {
       ...(stored.r === undefined ? notRaised : { raised: this.decodeRaised(stored.r, stored.v) }),
       ...(stored.o === undefined ? notReplaced : { replaced: stored.o }),
       ...(stored.b === undefined ? ofNoActor : { by: stored.b }),
+      ...(stored.p === undefined ? untraced : { trace: stored.p }),
     }
   }
 

@@ -1,19 +1,20 @@
 /** An incoming event of an instance, with its origin and the outcome that its sender waits for. */
 import type { Chain, Message, Result, Tagged } from "@detent/machine/internal"
-import type { TimerRecord } from "@detent/store"
 import type { CommandFailure } from "@detent/store/internal"
 import * as Exit from "effect/Exit"
+import type { StoredTrace, TracedTimer } from "../runtime/StoredTrace.ts"
 import type { EventTrace } from "../runtime/Telemetry.ts"
 
 interface Origin {
   readonly internal?: boolean
   readonly dedupeId?: string | undefined
-  readonly timer?: TimerRecord
+  readonly timer?: TracedTimer
   readonly chain?: Chain | undefined
   readonly failure?: CommandFailure | undefined
   readonly isRemote?: boolean
   readonly isFirst?: boolean
   readonly by?: string | undefined
+  readonly cause?: StoredTrace | undefined
 }
 
 export class Envelope implements Message {
@@ -22,7 +23,7 @@ export class Envelope implements Message {
   readonly internal: boolean
   readonly dedupeId: string | undefined
   /** The timer this event comes from. */
-  readonly timer: TimerRecord | undefined
+  readonly timer: TracedTimer | undefined
   /** How the command failed for good, where the event reports that. */
   readonly failure: CommandFailure | undefined
   /** The chain of self-sent events that led to this one. Undefined for an event that is not self-sent. */
@@ -31,6 +32,8 @@ export class Envelope implements Message {
   readonly isRemote: boolean
   /** Who sent it, as text; undefined where the sender did not say so. */
   readonly by: string | undefined
+  /** The trace that it continues, of a timer or of another node. */
+  readonly cause: StoredTrace | undefined
   /** No event of its id can be in the journal: its sender made the id and sends it for the first time. */
   isFirst: boolean
   /** Sent by a decision that is not stored yet. If that commit is lost, the event is dropped: the decision is made again and sends it again. */
@@ -47,7 +50,7 @@ export class Envelope implements Message {
   /** Events of the same dedupe id that arrived while this one is in progress. They share its outcome. */
   #followers: Array<Envelope> | undefined = undefined
 
-  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote, isFirst, by }: Origin) {
+  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote, isFirst, by, cause }: Origin) {
     this.event = event
     this.internal = internal === true || chain !== undefined || timer !== undefined
     this.dedupeId = dedupeId
@@ -57,6 +60,7 @@ export class Envelope implements Message {
     this.isRemote = isRemote === true
     this.isFirst = isFirst === true
     this.by = by
+    this.cause = cause ?? timer?.cause
   }
 
   /** Whether it is self-sent. A timer does not count: it is in the store and fires again. */

@@ -10,7 +10,7 @@ import { delayedAtStart, delayTimerOf } from "./DelayedEvents.ts"
 import type { CommitContext } from "./InstanceCommit.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { commandRecords } from "./PendingEvent.ts"
-import { encodeOrigin } from "./Replay.ts"
+import { encodeOrigin, type Started } from "./Replay.ts"
 import { owedTimer } from "./SelfSentEvents.ts"
 
 /** Returns an error where the state cannot be stored. */
@@ -20,14 +20,14 @@ export const newInstanceCommit = (
   id: string,
   beginning: Beginning<Tagged, Tagged>,
   at: number,
-  by?: string,
+  started: Started = {},
 ): Commit | InvalidState => {
   const { name: machine } = registered
   const { _tag: state } = beginning.state
   const unindexed = registered.indexes?.problem(beginning.state)
   if (unindexed !== undefined) return new InvalidState({ machine, id, state, problem: unindexed })
   try {
-    const commit = commitOf(context, registered, id, beginning, at, by)
+    const commit = commitOf(context, registered, id, beginning, at, started)
     const size = commit.origin?.length ?? 0
     const { stateSize } = context.limits
     if (size <= stateSize) return commit
@@ -48,7 +48,7 @@ const commitOf = (
   id: string,
   beginning: Beginning<Tagged, Tagged>,
   at: number,
-  by: string | undefined,
+  started: Started,
 ): Commit => {
   const { state, requests, timers, sends } = beginning
   const node = registered.compiled.nodes.get(state._tag) as Node
@@ -72,7 +72,7 @@ const commitOf = (
       owner: becomesOwner ? placement?.node() : undefined,
       owes: false,
     },
-    origin: encodeOrigin(registered.codec, registered.version, beginning, at, by),
+    origin: encodeOrigin(registered.codec, registered.version, beginning, at, started),
     events: [],
     snapshot: undefined,
     clearTimers: [],

@@ -75,6 +75,7 @@ export const eventRecord = (
     delays: decision.delays.length === 0 ? undefined : delayedChanges(decision.delays, at),
     fired: delayNameOf(envelope.timer),
     by: envelope.by,
+    trace: envelope.trace?.context,
   }),
   dedupeId: envelope.dedupeId,
   isFirst: envelope.isFirst ? true : undefined,

@@ -164,13 +164,19 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
     }
   })
 
+/** Who started an instance, as text, and the trace of the start. */
+export interface Started {
+  readonly by?: string | undefined
+  readonly trace?: string | undefined
+}
+
 /** The origin of an instance: the version that wrote it, its first and previous state, and its first self-sent and delayed events. */
 export const encodeOrigin = (
   codec: Codec,
   version: number,
   { state, through, sends, delays }: Pick<Beginning<Tagged, Tagged>, "state" | "through" | "sends" | "delays">,
   at: number,
-  by?: string,
+  { by, trace }: Started = {},
 ): string => {
   const value = codec.firstValue(state)
   const before = previousText(codec, value, through.at(-1))
@@ -178,7 +184,8 @@ export const encodeOrigin = (
   const delayed = delayedAtStart({ delays }, at)
   const waiting = delayed.length === 0 ? "" : `,"d":${JSON.stringify(codec.encodeDelayed(delayed))}`
   const started = by === undefined ? "" : `,"w":${JSON.stringify(by)}`
-  return `{"v":${version},"s":${JSON.stringify(value)}${before}${sent}${waiting}${memoryText(codec, state)}${started}}`
+  const traced = trace === undefined ? "" : `,"p":${JSON.stringify(trace)}`
+  return `{"v":${version},"s":${JSON.stringify(value)}${before}${sent}${waiting}${memoryText(codec, state)}${started}${traced}}`
 }
 
 interface StoredOrigin extends StoredPrevious {
@@ -188,8 +195,9 @@ interface StoredOrigin extends StoredPrevious {
   readonly d?: ReadonlyArray<StoredDelay>
   readonly h?: StoredMemory
   readonly f?: ForkOrigin
-  /** Who started it. */
+  /** Who started it, and the trace of the start. */
   readonly w?: string
+  readonly p?: string
 }
 
 /** What a fork was made from. */
@@ -221,7 +229,7 @@ export const readOrigin = (codec: Codec, origin: string): Tagged => decodeOrigin
 const beforeFirst = { sequence: 0, tag: "(start)", dedupeId: undefined }
 
 const decodeOrigin = (codec: Codec, origin: string) => {
-  const { v, s, e = [], d, h, f: _, w: _starter, ...rest } = JSON.parse(origin) as StoredOrigin
+  const { v, s, e = [], d, h, f: _, w: _starter, p: _trace, ...rest } = JSON.parse(origin) as StoredOrigin
   return {
     state: codec.remembering(codec.stateOf(s, v), h, v),
     previous: decodePrevious(codec, s, rest, v),

@@ -62,7 +62,7 @@ export const startAll = (
       const beginning = firstState(registered.compiled, input, at)
       if (beginning._tag === "Refused") started[position] = Result.fail(identified(beginning.error, id))
       else if (rests(registered, beginning)) {
-        const commit = newInstanceCommit(engine.context, registered, id, beginning, at, by)
+        const commit = newInstanceCommit(engine.context, registered, id, beginning, at, { by })
         if (commit instanceof InvalidState) started[position] = Result.fail(commit)
         // Nothing of the instance runs here, so any node may store it, even one that has lost its lease.
         else

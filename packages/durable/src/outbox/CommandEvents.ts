@@ -11,6 +11,7 @@ import { InstanceNotFound } from "../errors.ts"
 import { accepted } from "../live/Delivery.ts"
 import { Envelope } from "../machine/Envelope.ts"
 import { readEvent } from "../machine/Replay.ts"
+import { instanceAttributes, isTraced, traced } from "../runtime/Telemetry.ts"
 import { commandEventsRefused } from "./CommandMetrics.ts"
 
 /**
@@ -55,7 +56,15 @@ const send = (
     const { delivery, registry, table } = engine
     const registered = registry.get(key.machine)
     if (registered === undefined) return Effect.fail(new InstanceNotFound({ machine: key.machine, id: key.id }))
-    return delivery.deliver(registered, key.id, new Envelope(event, { dedupeId: id, failure }), accepted, (absent) => table.open(absent))
+    const envelope = new Envelope(event, { dedupeId: id, failure })
+    const delivered = Effect.suspend(() => delivery.deliver(registered, key.id, envelope, accepted, (absent) => table.open(absent)))
+    return Effect.withFiber((fiber) => {
+      if (!isTraced(fiber)) return delivered
+      return traced("detent.send", { ...instanceAttributes(key), "detent.event": event._tag }, (trace) => {
+        envelope.trace = trace
+        return delivered
+      })
+    })
   })
 
 /** Whether the instance has decided: another attempt would be refused too. */

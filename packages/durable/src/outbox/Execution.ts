@@ -15,6 +15,7 @@ import {
 } from "@detent/machine/internal"
 import type { ClaimedCommand, Verdict } from "@detent/store"
 import { type DatabaseId, idempotencyKey } from "@detent/store/internal"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -22,6 +23,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
+import { referenceTo, type StoredTrace } from "../runtime/StoredTrace.ts"
 
 export interface Execution {
   readonly timeoutMillis: number
@@ -111,13 +113,23 @@ const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
   return cut(isRepeated ? JSON.stringify(fields) : `${problem} ${JSON.stringify(fields)}`)
 }
 
-/** Adds a span to the execution if a tracer exports spans. The built-in tracer exports none, and costs 5 µs for each. */
+/**
+ * Adds a span to the execution if a tracer exports spans. The built-in tracer exports none, and costs 5 µs for each. `cause`: the trace of
+ * the event that requested the command, which the span continues.
+ */
 export const traced = <A, R>(
   context: Context.Context<unknown>,
   { queue, slot, key, attempts, instance }: ClaimedCommand,
   execute: Effect.Effect<A, never, R>,
+  cause: () => Effect.Effect<StoredTrace | undefined> = () => Effect.undefined,
 ): Effect.Effect<A, never, R> => {
   if (Context.get(context as Context.Context<never>, Tracer.Tracer) === Tracer.nativeTracer) return execute
   const attributes = { queue, key, attempts, ...(instance === undefined ? {} : { machine: instance.machine, instance: instance.id }) }
-  return Effect.withSpan(execute, `command ${slot}`, { kind: "consumer", attributes })
+  return Effect.flatMap(cause(), (found) =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      const { parent, links } = referenceTo(found, now)
+      const continued = parent === undefined ? { root: links.length > 0 } : { parent }
+      return Effect.withSpan(execute, `command ${slot}`, { kind: "consumer", attributes, links, ...continued })
+    }),
+  )
 }

@@ -25,6 +25,7 @@ import type * as Scope from "effect/Scope"
 import type { EngineParts } from "../engine/EngineParts.ts"
 import { InstanceHandle } from "../engine/InstanceHandle.ts"
 import type { RegisteredMachine } from "../machine/MachineRegistry.ts"
+import { readTrace } from "../runtime/StoredTrace.ts"
 import { type Delivered, deliver, deliveredBefore, eventIdOf, failureOf, selfOfCommand } from "./CommandEvents.ts"
 import { cut, type Execution, type Failure, type Held, handedKey, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { inboxExecution } from "./InboxExecution.ts"
@@ -99,7 +100,9 @@ export class SlotExecution {
     try {
       const parameters = this.#decode(registered, slot, command.parameters)
       const execution = { command, key: instance, registered, handler, parameters, undecided }
-      const execute = traced(registered.environment.context, command, this.#execute(execution, judge(parameters)))
+      const execute = traced(registered.environment.context, command, this.#execute(execution, judge(parameters)), () =>
+        readTrace(this.#engine.journal, instance, command.sequence),
+      )
       const conclude = judge(parameters)
       if (attempts === 1 || !hasFollowUp(declarations.commands?.[slot])) return { ...common, execute, conclude }
       const unlessDelivered = <R>(otherwise: Effect.Effect<Verdict, never, R>) =>

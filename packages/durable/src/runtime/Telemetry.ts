@@ -18,6 +18,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
 import * as Tracer from "effect/Tracer"
+import { contextOf, referenceTo, type StoredTrace } from "./StoredTrace.ts"
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
@@ -53,6 +54,7 @@ interface Incoming {
   readonly event: Tagged
   readonly internal: boolean
   readonly timer: TimerRecord | undefined
+  readonly cause?: StoredTrace | undefined
 }
 
 export class Tracing {
@@ -68,12 +70,18 @@ export class Tracing {
     return this.#clock.currentTimeNanosUnsafe()
   }
 
-  span(name: string, parent: Tracer.AnySpan | undefined, attributes: Attributes, kind: Tracer.SpanKind = "internal"): Tracer.Span {
+  span(
+    name: string,
+    parent: Tracer.AnySpan | undefined,
+    attributes: Attributes,
+    kind: Tracer.SpanKind = "internal",
+    links: Array<Tracer.SpanLink> = [],
+  ): Tracer.Span {
     const span = this.#tracer.span({
       name,
       parent: parent === undefined ? Option.none() : Option.some(parent),
       annotations: Context.empty(),
-      links: [],
+      links,
       startTime: this.now,
       kind,
       root: parent === undefined,
@@ -84,10 +92,21 @@ export class Tracing {
   }
 
   /** The trace of an event that arrived without one: from a timer, from the instance itself, or from a sender without a tracer. */
-  incoming(key: InstanceKey, { event, internal, timer }: Incoming, parent?: Tracer.AnySpan): EventTrace {
+  incoming(key: InstanceKey, { event, internal, timer, cause }: Incoming, sender?: Tracer.AnySpan): EventTrace {
+    const continued = referenceTo(cause, Number(this.now / 1_000_000n))
+    const parent = sender ?? continued.parent
     const attributes = { ...instanceAttributes(key), "detent.event": timer?.name ?? event._tag, "detent.internal": internal }
-    if (timer === undefined) return new EventTrace(this, this.span("detent.send", parent, attributes))
-    return new EventTrace(this, this.span("detent.timer", parent, { ...attributes, "detent.due": timer.due, "detent.entry": timer.entry }))
+    if (timer === undefined) return new EventTrace(this, this.span("detent.send", parent, attributes, "internal", continued.links))
+    return new EventTrace(
+      this,
+      this.span(
+        "detent.timer",
+        parent,
+        { ...attributes, "detent.due": timer.due, "detent.entry": timer.entry },
+        "internal",
+        continued.links,
+      ),
+    )
   }
 }
 
@@ -101,6 +120,11 @@ export class EventTrace {
   constructor(tracing: Tracing, span: Tracer.Span) {
     this.#tracing = tracing
     this.span = span
+  }
+
+  /** Its trace, to be stored. */
+  get context(): string | undefined {
+    return contextOf(this.span)
   }
 
   /** The parent of the Effects that run on behalf of the event. */

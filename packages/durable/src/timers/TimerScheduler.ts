@@ -1,14 +1,16 @@
 /** Fires timers into their instances, in memory or not, and removes stale ones from the store. */
 import type { InstanceNotFound, PersistenceFailed, SendError } from "@detent/machine"
 import { asVoid, type Environment, outcome } from "@detent/machine/internal"
-import type { ClaimRequest, InstanceKey, TimerRecord, TimersService } from "@detent/store"
+import type { ClaimRequest, InstanceKey, JournalService, TimerRecord, TimersService } from "@detent/store"
 import type { InstanceLife } from "@detent/store/internal"
 import { instanceName } from "@detent/store/internal"
 import * as Effect from "effect/Effect"
 import type { InstanceTable } from "../live/InstanceTable.ts"
+import type { LiveInstance } from "../live/LiveInstance.ts"
 import { delayNameOf } from "../machine/DelayedEvents.ts"
 import { isOwedTimer } from "../machine/SelfSentEvents.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
+import { readTrace, type TracedTimer } from "../runtime/StoredTrace.ts"
 import { record, timersFired, timersStale } from "../runtime/Telemetry.ts"
 import { type DueTimer, TimerHeap } from "./TimerHeap.ts"
 import type { Claimed } from "./TimerSweep.ts"
@@ -25,13 +27,23 @@ export class TimerScheduler {
   readonly #groupCommit: GroupCommit
   /** While very many timers are armed, timers of instances out of memory that are due later than this are left to the sweeper. */
   readonly #nearMillis: number
+  /** Where the traces of events are read; undefined where no tracer is installed. */
+  readonly #journal: JournalService | undefined
 
-  constructor(store: TimersService, table: InstanceTable, environment: Environment, groupCommit: GroupCommit, nearMillis: number) {
+  constructor(
+    store: TimersService,
+    table: InstanceTable,
+    environment: Environment,
+    groupCommit: GroupCommit,
+    nearMillis: number,
+    journal?: JournalService,
+  ) {
     this.#store = store
     this.#table = table
     this.#environment = environment
     this.#groupCommit = groupCommit
     this.#nearMillis = nearMillis
+    this.#journal = journal
     this.heap = new TimerHeap(environment, (due) => this.#fireAll(due), groupCommit.pace)
   }
 
@@ -48,8 +60,9 @@ export class TimerScheduler {
 
   /** Fires a timer into its instance, in memory or not. Fails where the instance cannot be opened or the event cannot be stored. */
   fire({ machine, id, name, entry, due }: InstanceKey & TimerRecord): Effect.Effect<"fired" | "stale", SendError | InstanceNotFound> {
-    const timer = { name, entry, due }
-    return Effect.flatMap(this.#table.open({ machine, id }), (live): Effect.Effect<"fired", SendError | InstanceNotFound> => {
+    const plain = { name, entry, due }
+    const found = Effect.all([this.#table.open({ machine, id }), this.#traced({ machine, id }, plain)])
+    return Effect.flatMap(found, ([live, timer]): Effect.Effect<"fired", SendError | InstanceNotFound> => {
       if (isOwedTimer(timer)) {
         live.handleSelfSent(timer)
         return Effect.succeed("fired")
@@ -59,6 +72,17 @@ export class TimerScheduler {
       record(timersFired, 1, this.#environment)
       return Effect.as(outcome(live.fire(timer), asVoid), "fired" as const)
     })
+  }
+
+  #fire(live: LiveInstance, timer: TimerRecord) {
+    if (this.#journal === undefined) live.fire(timer)
+    else this.#environment.run(Effect.map(this.#traced(live.key, timer), (traced) => live.fire(traced)))
+  }
+
+  /** The timer with the trace of the event that set it, where a tracer is installed. */
+  #traced(key: InstanceKey, timer: TimerRecord): Effect.Effect<TracedTimer> {
+    if (this.#journal === undefined || isOwedTimer(timer)) return Effect.succeed(timer)
+    return Effect.map(readTrace(this.#journal, key, timer.entry), (cause) => (cause === undefined ? timer : { ...timer, cause }))
   }
 
   /** The state of the timer was left before it fired. */
@@ -130,7 +154,7 @@ export class TimerScheduler {
       const live = this.#table.findNamed(one.name)
       if (live === undefined) absent.push(one)
       else if (live.position.hasTimer(one.timer)) {
-        live.fire(one.timer)
+        this.#fire(live, one.timer)
         fired++
       }
     }

@@ -3,6 +3,7 @@
  * bodies (`Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`); the body has the rest.
  */
 import type { EventRecord, InstanceKey } from "@detent/store"
+import type { StoredTrace } from "../runtime/StoredTrace.ts"
 import type { StoredExit } from "./StoredExit.ts"
 
 export type ExecutionEvent =
@@ -40,6 +41,8 @@ export type Ending = "Completed" | "Failed" | "Interrupted"
 export interface Origin {
   readonly payload: unknown
   readonly parent?: InstanceKey
+  /** The trace of the start, where a tracer is installed. */
+  readonly trace?: StoredTrace
 }
 
 const endings: ReadonlySet<string> = new Set<Ending>(["Completed", "Failed", "Interrupted"])

@@ -3,6 +3,7 @@
 import type { InstanceKey, InstanceStatus, OpenedInstance } from "@detent/store"
 import { instanceName } from "@detent/store/internal"
 import type * as Workflow from "effect/workflow/Workflow"
+import type { StoredTrace } from "../runtime/StoredTrace.ts"
 import { clockDeferred, type Ending, type ExecutionEvent, readOrigin } from "./ExecutionEvent.ts"
 import { type StoredExit, storedVoid } from "./StoredExit.ts"
 
@@ -62,6 +63,8 @@ export class ExecutionState {
   readonly compensated = new Set<string>()
   /** Called executions that retention may remove before this one ends, with their results. Undefined: this one has not awaited the end. */
   readonly called = new Map<string, StoredExit | undefined>()
+  /** The trace of its start. */
+  trace: StoredTrace | undefined = undefined
   interruptRequested = false
   /** The cause of the suspension, if a failure suspended it. */
   suspendedBy: unknown = undefined
@@ -72,7 +75,8 @@ export class ExecutionState {
   begin(origin: string | undefined) {
     this.sequence = 0
     if (origin === undefined) return
-    const { payload, parent } = readOrigin(origin)
+    const { payload, parent, trace } = readOrigin(origin)
+    this.trace = trace
     this.phase = "Running"
     this.payload = payload
     if (parent !== undefined) this.parents.set(instanceName(parent), parent)

@@ -18,10 +18,11 @@ import { isGone, type PlacementService } from "../nodes/Placement.ts"
 import type { Receiver, RemoteAnswer } from "../nodes/Routing.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
 import { StoreClock } from "../runtime/StoreClock.ts"
+import { currentTrace } from "../runtime/StoredTrace.ts"
 import { untilAnswered, untilAnsweredBackoff } from "../runtime/untilAnswered.ts"
 import { Execution, type ExecutionHost } from "./Execution.ts"
 import type { AppendOutcome } from "./ExecutionCommit.ts"
-import type { ExecutionEvent } from "./ExecutionEvent.ts"
+import type { ExecutionEvent, Origin } from "./ExecutionEvent.ts"
 import { isAtWork, isEnded, machineOf, type Phase } from "./ExecutionState.ts"
 import { openExecutions, type Read, readExecutions, readResult, Unreadable } from "./Reading.ts"
 import type { RegisteredWorkflow } from "./Run.ts"
@@ -309,13 +310,19 @@ export class Executions implements ExecutionHost {
 
   /** Starts the execution unless it is started. The first payload counts. */
   ensure(key: InstanceKey, payload: unknown, parent: InstanceKey | undefined): Effect.Effect<void> {
+    return Effect.flatMap(currentTrace, (trace) =>
+      this.#ensure(key, { payload, ...(parent === undefined ? {} : { parent }), ...(trace === undefined ? {} : { trace }) }),
+    )
+  }
+
+  #ensure(key: InstanceKey, origin: Origin): Effect.Effect<void> {
+    const { payload, parent } = origin
     return this.#answer((resume) => {
       const invalid = invalidId(key.machine, key.id)
       if (invalid !== undefined) return resume(Effect.die(invalid))
       const done = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
       const live = this.#live.get(instanceName(key))
-      const execution =
-        live ?? this.#keep(Execution.create(this, key, JSON.stringify(parent === undefined ? { payload } : { payload, parent })))
+      const execution = live ?? this.#keep(Execution.create(this, key, JSON.stringify(origin)))
       if (execution.isStarted) {
         execution.whenCreated((outcome) => {
           if (typeof outcome !== "string" || execution.isStarted) done(outcome)

@@ -5,12 +5,15 @@
 
 import type { InstanceKey } from "@detent/store"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Workflow from "effect/workflow/Workflow"
 import { type WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
+import { referenceTo } from "../runtime/StoredTrace.ts"
+import { isTraced } from "../runtime/Telemetry.ts"
 import { type CompensationLog, Compensations } from "./Compensations.ts"
 import type { Ending } from "./ExecutionEvent.ts"
 import type { ExecutionState } from "./ExecutionState.ts"
@@ -89,13 +92,28 @@ export class Run {
   start(over: (outcome: RunOutcome) => void) {
     const context = Context.add(this.#registered.context, WorkflowInstance, this.instance)
     // Only the body can be interrupted, so that the outcome is always reported.
-    const fiber = Effect.runForkWith(context)(this.#whole as Effect.Effect<RunOutcome>, { uninterruptible: true })
+    const fiber = Effect.runForkWith(context)(this.#continued(this.#whole as Effect.Effect<RunOutcome>), { uninterruptible: true })
     this.#fiber = fiber
     fiber.addObserver((exit) => {
       this.#isOver = true
       // A run that was stopped while it compensated has compensations left, regardless of its exit.
       if (this.#isAbandoned) over({ _tag: "Abandoned" })
       else over(Exit.isSuccess(exit) ? exit.value : this.#failed(exit.cause))
+    })
+  }
+
+  /** In a span that continues the trace of the start, where a tracer is installed. */
+  #continued(run: Effect.Effect<RunOutcome>): Effect.Effect<RunOutcome> {
+    const { trace } = this.#owner.state
+    if (trace === undefined) return run
+    return Effect.withFiber((fiber) => {
+      if (!isTraced(fiber)) return run
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+        const { parent, links } = referenceTo(trace, now)
+        const attributes = { "detent.execution": this.#owner.key.id }
+        const continued = parent === undefined ? { root: true } : { parent }
+        return Effect.withSpan(run, `execution ${this.#registered.workflow._tag}`, { attributes, links, ...continued })
+      })
     })
   }
 
