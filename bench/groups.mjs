@@ -28,6 +28,7 @@ export const groups = {
       workflow: "Effect workflows of 10 activities, 50 at once, on our engine and on Effect's; DBOS; heap of a sleeping one",
       events: "domain events of 50 writers at once, in the journal and through a log with a table",
       search: "pages of instances found by indexed fields, among 1,000,000 of them",
+      flow: "commands of groups: the cost of a claim without and with 10,000 groups; small groups beside one of 1,000,000 (100,000 when quick)",
       commands: "commands enqueued by 16 callers, a backlog of 20,000 executed, and the latency until one starts",
       oracle: "1,000,000 stored instances (50,000 when quick) judged by other code; which mutants of five machines are found",
     },

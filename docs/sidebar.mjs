@@ -45,6 +45,7 @@ export const sidebar = [
       { text: "Schedules", link: "/guides/schedules" },
       { text: "Find instances", link: "/guides/search" },
       { text: "Commands and outbox", link: "/guides/commands" },
+      { text: "Queues, groups and limits", link: "/guides/flow-control" },
       { text: "Queries and questions", link: "/guides/questions" },
       { text: "Child processes", link: "/guides/children" },
       { text: "Versions and upcasters", link: "/guides/versions" },

@@ -11,6 +11,7 @@ it.concurrent.for([
   ["document/Document.ts", "_tag: 'Archived'"],
   ["batch/run.ts", "_tag: 'Completed'"],
   ["readme/run.ts", "too many machines"],
+  ["queues/fairTenants.ts", "bloom and cafe have their mails, and acme still waits for some: true"],
   ["schedules/nightlyClose.ts", "nightly-close@2026-03-29T01:00:00Z { value: 'closed what was due on 2026-03-29' }"],
   ["durable/LookingBack.ts", "0 would not open; 1420 words by Ada"],
 ] as const)("%s runs by itself", async ([file, expected]) => {

@@ -1,6 +1,7 @@
 import type { Group } from "../../measure/Group.ts"
 import { commands } from "./commands.ts"
 import { events } from "./events.ts"
+import { flow } from "./flow.ts"
 import { memory } from "./memory.ts"
 import { oracle } from "./oracle.ts"
 import { promise } from "./promise.ts"
@@ -13,7 +14,7 @@ import { transitions } from "./transitions.ts"
 import { workflow } from "./workflow.ts"
 
 const group: Group = {
-  parts: { transitions, single, promise, timers, recovery, replay, memory, commands, events, workflow, oracle, search },
+  parts: { transitions, single, promise, timers, recovery, replay, memory, commands, flow, events, workflow, oracle, search },
   goals: [
     { key: "transitions.pg.vsDbos", atLeast: 12, about: "transitions on PostgreSQL, 50 instances, against DBOS's steps" },
     { key: "transitions.pg.vsRawAppend", atLeast: 1.3, about: "the same, against raw appends of event and state on 32 connections" },
@@ -45,6 +46,13 @@ const group: Group = {
     { key: "completeCpu.vsGraphile", atMost: 1, about: "CPU per command, node and PostgreSQL, of graphile-worker's" },
     { key: "latencyP50.vsGraphile", atMost: 1, about: "median from enqueue to start, of graphile-worker's" },
     { key: "latencyP99.vsGraphile", atMost: 1, about: "p99 of the same" },
+    { key: "flow.noGroups.vsBefore", atMost: 1.05, about: "PostgreSQL CPU of a claim without groups, of one that knows no groups" },
+    { key: "flow.groups.pgCpuRatio", atMost: 1.5, about: "PostgreSQL CPU of a command with 10,000 groups, of one without groups" },
+    {
+      key: "flow.fair.smallP99Ratio",
+      atMost: 3,
+      about: "p99 until a command of 100 small groups starts beside a group of 1,000,000, of an empty queue's",
+    },
     { key: "events.sqlite.vsEffect", atLeast: 3, about: "domain events on SQLite FULL, against the journal that comes with Effect" },
     { key: "events.sqlite.logVsEffect", atLeast: 3, about: "the same through a log whose handler fills a table" },
     {

@@ -110,9 +110,10 @@ const groups: ReadonlyArray<CommandGroup> = [
     },
   },
   {
-    noun: { name: "queue", summary: "queues of commands: list, limit, pause, resume" },
+    noun: { name: "queue", summary: "queues of commands: list, groups, limit, pause, resume" },
     commands: {
       list: () => import("./commands/queue/list.ts"),
+      groups: () => import("./commands/queue/groups.ts"),
       limit: () => import("./commands/queue/limit.ts"),
       pause: () => import("./commands/queue/pause.ts"),
       resume: () => import("./commands/queue/resume.ts"),

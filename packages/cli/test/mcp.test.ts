@@ -81,10 +81,12 @@ describe("detent mcp", () => {
       "find_entities",
       "interrupt_execution",
       "label_instance",
+      "limit_queue",
       "list_commands",
       "list_executions",
       "list_instances",
       "list_machines",
+      "list_queues",
       "list_review",
       "list_schedules",
       "preview_event",
@@ -122,6 +124,7 @@ describe("detent mcp", () => {
         "define_schedule",
         "interrupt_execution",
         "label_instance",
+        "limit_queue",
         "remove_schedule",
         "resume_execution",
         "retry_command",
@@ -177,7 +180,7 @@ describe("detent mcp", () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 40)
+    assert.strictEqual(result.tools.length, 42)
     assert.strictEqual((await client.close()).code, 0)
   })
 

@@ -32,6 +32,8 @@ export {
   type ExchangeRequest,
   type Finished,
   forkLoop,
+  type GroupLimits,
+  type GroupRecord,
   type InstanceCursor,
   type InstanceFilter,
   type InstancePage,

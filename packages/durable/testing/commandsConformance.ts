@@ -10,10 +10,12 @@ import { claiming } from "./command/claiming.ts"
 import { closing } from "./command/closing.ts"
 import { executing } from "./command/executing.ts"
 import { finishing } from "./command/finishing.ts"
+import { groups } from "./command/groups.ts"
 import { keys } from "./command/keys.ts"
 import { limiting } from "./command/limiting.ts"
 import { ordering } from "./command/ordering.ts"
 import { outages } from "./command/outages.ts"
+import { repeating } from "./command/repeating.ts"
 import { reporting } from "./command/reporting.ts"
 import { requested } from "./command/requested.ts"
 import { retrying } from "./command/retrying.ts"
@@ -26,6 +28,8 @@ const topics: ReadonlyArray<Topic> = [
   claiming,
   finishing,
   limiting,
+  groups,
+  repeating,
   ordering,
   executing,
   sharing,

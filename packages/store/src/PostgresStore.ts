@@ -165,6 +165,7 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
   leases: sql.literal(`${schema}.leases`),
   commands: sql.literal(`${schema}.commands`),
   queues: sql.literal(`${schema}.queues`),
+  groups: sql.literal(`${schema}.groups`),
   listing: sql.literal(`${schema}.listing`),
   counts: sql.literal(`${schema}.counts`),
   moves: sql.literal(`${schema}.moves`),

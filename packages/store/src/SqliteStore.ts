@@ -150,6 +150,7 @@ const sqliteDialect = (sql: SqlClient, databaseId: DatabaseId): Dialect => ({
   leases: sql.literal("detent_leases"),
   commands: sql.literal("detent_commands"),
   queues: sql.literal("detent_queues"),
+  groups: sql.literal("detent_groups"),
   listing: sql.literal("detent_listing"),
   counts: sql.literal("detent_counts"),
   moves: sql.literal("detent_moves"),

@@ -8,6 +8,7 @@ export type { Json, ShardFilter } from "./contract/Commit.ts"
 export {
   boundedNameProblem,
   deliveryPrefix,
+  groupProblem,
   idBytes,
   instanceName,
   isDeliveryId,

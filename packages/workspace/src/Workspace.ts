@@ -19,6 +19,7 @@ import {
   Leases,
   LoopHealth,
   Placement,
+  Queues,
   Timers,
 } from "@detent/durable"
 import { storedCopy } from "@detent/durable/DatabaseCopy"
@@ -296,6 +297,10 @@ const inhabited = (options: Opening) =>
       )
       const executions = executionsOf(Context.get(engines, WorkflowEngine.WorkflowEngine), new Set(ofAsync), () => isClosed)
       handlers.open({ services: all as Context.Context<never>, workflows: executions })
+    }
+    if (runsWorkflows(options)) {
+      const declaring = Effect.forEach(Object.entries(config?.queues ?? {}), ([queue, limits]) => Queues.limitFirst(queue, limits))
+      yield* refusing("the limits of queues of the configuration could not be stored", Effect.provideContext(declaring, provided))
     }
     // Declared last: their starts need the machines and workflows.
     const schedules = yield* refusing("the schedules of the configuration could not be stored", build(schedulesOf(options), provided))

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
-import { Engine } from "@detent/durable"
+import { type Commands, Engine, Queues } from "@detent/durable"
 import { workflow } from "@detent/durable/promise"
 import { Event, Machine, Slot, State } from "@detent/machine"
 import { defineUpload, Uploads } from "@detent/uploads"
@@ -114,6 +114,31 @@ describe("detent.config", () => {
       const error = yield* Effect.flip(config(text))
       assert.include(error.message, problem)
       assert.include(error.message, "detent.config.mjs")
+    }),
+  )
+
+  it.live("has the limits that queues begin with; what was changed since stays", () =>
+    Effect.gen(function* () {
+      const data = yield* folder
+      const opened = <A, E2>(limits: Queues.QueueLimits, use: Effect.Effect<A, E2, Commands>) =>
+        Effect.provide(use, Workspace.open({ data, role: "work", config: defineConfig({ machines: [Tally], queues: { mails: limits } }) }))
+      const mails = Effect.map(Queues.list, (queues) => queues.find(({ queue }) => queue === "mails"))
+      const rate = { limit: 10, interval: "1 minute" } as const
+      const first = yield* opened({ concurrency: 20, perGroup: { concurrency: 2, rate } }, mails)
+      const perGroup = { concurrency: 2, rate: { limit: 10, intervalMillis: 60_000 } }
+      assert.deepStrictEqual(first, { queue: "mails", paused: false, concurrency: 20, rate: undefined, perGroup })
+      const changed = Effect.andThen(Queues.limit("mails", { concurrency: 5 }), mails)
+      assert.strictEqual((yield* opened({ concurrency: 20 }, changed))?.concurrency, 5)
+      const later = yield* opened({ concurrency: 30 }, mails)
+      assert.strictEqual(later?.concurrency, 5)
+      assert.deepStrictEqual(later?.perGroup, perGroup)
+      for (const queues of [
+        { mails: { concurrency: 0 } },
+        { mails: { perGroup: { rate: { limit: 0, interval: "1 minute" } } } },
+        { mails: { perKey: {} } },
+        { "": {} },
+      ])
+        assert.include((yield* Effect.flip(decodeConfig("config", { queues }))).message, "queues.")
     }),
   )
 

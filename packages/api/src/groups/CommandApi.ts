@@ -30,10 +30,16 @@ const conditions = <N extends Schema.Codec<number, number | string>>(number: N) 
 
 const filter = conditions(Millis)
 
+/** From 1 to the largest limit that every store can keep. */
+const Limited = Schema.Int.check(Schema.isGreaterThanOrEqualTo(1), Schema.isLessThanOrEqualTo(2_147_483_647))
+
 const Rate = Schema.Struct({
-  limit: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+  limit: Limited,
   intervalMillis: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
 })
+
+/** Absent: no limit. */
+const GroupLimits = Schema.Struct({ concurrency: Schema.optionalKey(Schema.Int), rate: Schema.optionalKey(Rate) })
 
 export const Queue = Schema.Struct({
   queue: Schema.String,
@@ -42,6 +48,8 @@ export const Queue = Schema.Struct({
   concurrency: Schema.optionalKey(Schema.Int),
   /** The limit of commands that all workers together start within any such interval; absent where there is no limit. */
   rate: Schema.optionalKey(Rate),
+  /** The limits of each group that has none of its own; absent where there are none. */
+  perGroup: Schema.optionalKey(GroupLimits),
   counts: Schema.Record(Schema.String, Schema.Int),
   /** When the oldest command that could be executed now was enqueued. */
   oldestPendingAt: Schema.optionalKey(Millis),
@@ -53,9 +61,31 @@ export const Queue = Schema.Struct({
 
 export const LimitQueue = Schema.Struct({
   /** Null: no limit. */
-  concurrency: Schema.optionalKey(Schema.NullOr(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))),
+  concurrency: Schema.optionalKey(Schema.NullOr(Limited)),
   rate: Schema.optionalKey(Schema.NullOr(Rate)),
+  /** Replaces the limits of each group that has none of its own. */
+  perGroup: Schema.optionalKey(Schema.NullOr(Schema.Struct({ concurrency: Schema.optionalKey(Limited), rate: Schema.optionalKey(Rate) }))),
 }).annotate({ identifier: "LimitQueue" })
+
+/** The limits of one group in place of those of all groups. Null or absent: those of all groups. */
+export const LimitGroup = Schema.Struct({
+  concurrency: Schema.optionalKey(Schema.NullOr(Limited)),
+  rate: Schema.optionalKey(Schema.NullOr(Rate)),
+}).annotate({ identifier: "LimitGroup" })
+
+export const LimitedGroup = Schema.Struct({ queue: Schema.String, group: Schema.String, ...GroupLimits.fields }).annotate({
+  identifier: "LimitedGroup",
+})
+
+export const QueueGroup = Schema.Struct({
+  group: Schema.String,
+  /** Pending commands that are due, counted up to 1,000. */
+  pending: Schema.Int,
+  /** Commands in flight. */
+  running: Schema.Int,
+  /** Its own limits; absent where those of all groups apply. */
+  own: Schema.optionalKey(GroupLimits),
+}).annotate({ identifier: "QueueGroup" })
 
 export const CommandGroup = Schema.Struct({
   fingerprint: Schema.String,
@@ -106,6 +136,14 @@ export const ReviveTimer = Schema.Struct({
 
 const key = { key: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500)) }
 const queue = { queue: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)) }
+/** The longest name of a group, in bytes. */
+const groupBytes = 500
+
+const isBounded = Schema.makeFilter((name: string) => new TextEncoder().encode(name).length <= groupBytes, {
+  expected: `a group of at most ${groupBytes} bytes`,
+})
+
+const group = { ...queue, group: Schema.String.check(Schema.isMinLength(1), isBounded) }
 const error = problems
 
 export class CommandApi extends HttpApiGroup.make("commands")
@@ -187,6 +225,22 @@ export class CommandApi extends HttpApiGroup.make("commands")
     HttpApiEndpoint.put("limit", "/api/v1/queues/:queue", { params: queue, payload: LimitQueue, success: Queue, error })
       .annotate(OpenApi.Summary, "Limit a queue")
       .annotate(OpenApi.Description, "Sets the given limits, which hold across all workers, and keeps the others. Null: no limit."),
+    HttpApiEndpoint.get("queueGroups", "/api/v1/queues/:queue/groups", {
+      params: queue,
+      query: paging(Schema.String),
+      success: pageOf({ groups: Schema.Array(QueueGroup) }, Schema.String),
+      error,
+    })
+      .annotate(OpenApi.Summary, "List the groups of a queue")
+      .annotate(OpenApi.Description, "Groups that have commands to execute or limits of their own, by name."),
+    HttpApiEndpoint.put("limitGroup", "/api/v1/queues/:queue/groups/:group", {
+      params: group,
+      payload: LimitGroup,
+      success: LimitedGroup,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Limit a group of a queue")
+      .annotate(OpenApi.Description, "Replaces the group's own limits. Null or absent: those of all groups apply."),
     HttpApiEndpoint.post("pause", "/api/v1/queues/:queue/pause", { params: queue, success: HttpApiSchema.NoContent, error }).annotate(
       OpenApi.Summary,
       "Pause a queue",

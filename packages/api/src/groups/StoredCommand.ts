@@ -15,6 +15,8 @@ export const StoredCommand = Schema.Struct({
   sequence: Schema.Int,
   status: CommandStatus,
   priority: Schema.Int,
+  /** The tenant or customer that it was enqueued for; absent where it has none. */
+  group: Schema.optionalKey(Schema.String),
   /** How often it was executed since it was requested, or since its last manual retry. */
   attempts: Schema.Int,
   /** How often it was retried manually; absent where it never was. */

@@ -14,6 +14,7 @@ import * as Stream from "effect/Stream"
 import { changeExecution, sendToExecution, startExecution } from "../execution/changeExecution.ts"
 import { changeLabels } from "../instance/changeLabels.ts"
 import { sendEvent, startInstance } from "../instance/Sending.ts"
+import { limitQueue } from "../queue/limitQueue.ts"
 import { backfillSchedule, changeSchedule, defineSchedule, removeSchedule } from "../schedule/changeSchedule.ts"
 import { checkKey } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
@@ -104,6 +105,16 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
           ),
         read_audit_log: ({ limit = atOnce, ...filter }) =>
           operating(Effect.map(access.audit({ ...filter, limit }), (page) => ({ ...page, entries: page.entries.map(json) }))),
+        list_queues: ({ queue, limit = atOnce, after }) =>
+          answering(
+            Effect.gen(function* () {
+              if (queue === undefined) return { queues: (yield* commands.queues).map(json) }
+              const page = yield* commands.queueGroups(queue, limit, after)
+              return { ...page, groups: page.groups.map(json) }
+            }),
+          ),
+        limit_queue: ({ key, ...change }) =>
+          operating(Effect.map(limitQueue({ ...change, key }), (limited) => ({ limited: json(limited) }))),
         list_schedules: ({ limit = atOnce, after }) =>
           answering(Effect.map(schedules.list({ limit, after }), (page) => ({ ...page, schedules: page.schedules.map(json) }))),
         read_schedule: ({ schedule }) => answering(Effect.map(schedules.get(schedule), (view) => ({ schedule: json(view) }))),

@@ -1,4 +1,5 @@
 /** The tools of an agent. Tools that change something are refused unless the role is `operate`. */
+import { LimitGroup, LimitQueue } from "@detent/api/CommandApi"
 import { Phase } from "@detent/api/Phase"
 import { CommandStatus } from "@detent/api/StoredCommand"
 import * as Tool from "effect/ai/Tool"
@@ -282,6 +283,46 @@ export const InterruptExecution = Tool.make("interrupt_execution", {
   .annotate(Tool.Destructive, true)
   .annotate(Tool.Strict, true)
 
+const queueName = Schema.String.annotate({ description: "the queue's name, as list_queues shows it" })
+
+export const ListQueues = Tool.make("list_queues", {
+  ...looking,
+  description:
+    "Queues of commands: their limits, what waits and runs, and who works. With `queue`, the groups of that queue by name, page by page.",
+  parameters: argumentsOf({
+    queue: optional(Schema.String, "lists the groups of this queue that have commands or limits of their own"),
+    limit,
+    after: optional(Schema.String, "`next` of the previous page of groups"),
+  }),
+  success: Schema.Struct({
+    queues: Schema.optionalKey(Schema.Array(Schema.Json)),
+    groups: Schema.optionalKey(Schema.Array(Schema.Json)),
+    next: Schema.optionalKey(Schema.String),
+  }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+const most = { concurrency: LimitGroup.fields.concurrency, rate: LimitGroup.fields.rate }
+
+export const LimitQueueTool = Tool.make("limit_queue", {
+  failure,
+  description:
+    "Limits the commands of a queue, of each of its groups, or of one group, on all workers together. Null removes a limit, an omitted limit of a queue is unchanged. Needs the role operate.",
+  parameters: argumentsOf({
+    queue: queueName,
+    group: optional(Schema.String, "replaces the limits of this group; without concurrency and rate those of each group apply"),
+    ...most,
+    perGroup: LimitQueue.fields.perGroup,
+    key,
+  }),
+  success: Schema.Struct({ limited: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
 export const RetryCommand = Tool.make("retry_command", {
   failure,
   description:
@@ -418,6 +459,7 @@ export const tools = Toolkit.make(
   ReadExecution,
   ListCommands,
   ReadAuditLog,
+  ListQueues,
   ListSchedules,
   ReadSchedule,
   StartInstance,
@@ -428,6 +470,7 @@ export const tools = Toolkit.make(
   ResumeExecution,
   InterruptExecution,
   RetryCommand,
+  LimitQueueTool,
   DefineSchedule,
   ChangeSchedule,
   BackfillSchedule,

@@ -94,6 +94,8 @@ export const commandGroups = (
 ): Read<{ readonly groups: ReadonlyArray<T.CommandGroup>; readonly scanned?: number }> =>
   read(["commands", "groups"], { ...filter, status: "failed" })
 export const queues: Read<{ readonly queues: ReadonlyArray<T.Queue> }> = read(["queues"])
+export const queueGroups = (queue: string, after?: string | number): Read<List<"groups", T.QueueGroup>> =>
+  read(["queues", queue, "groups"], { after, limit: 50 })
 export const deadTimers: Read<{ readonly timers: ReadonlyArray<T.DeadTimer> }> = read(["timers", "dead"])
 
 export const schedules = (after?: string | number): Read<List<"schedules", T.Schedule>> => read(["schedules"], { after })

@@ -25,6 +25,7 @@ export type Sent = typeof InstanceApi.Sent.Encoded
 export type Command = typeof CommandApi.StoredCommand.Encoded
 export type CommandStatus = typeof CommandApi.CommandStatus.Encoded
 export type Queue = typeof CommandApi.Queue.Encoded
+export type QueueGroup = typeof CommandApi.QueueGroup.Encoded
 export type DeadTimer = typeof CommandApi.DeadTimer.Encoded
 export type Schedule = typeof ScheduleApi.Schedule.Encoded
 export type ScheduleRun = typeof ScheduleApi.ScheduleRun.Encoded

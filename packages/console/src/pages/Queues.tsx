@@ -103,12 +103,58 @@ const QueuePage = ({ name }: { readonly name: string }) => {
                   </ul>
                 )}
               </Panel>
+              <Groups queue={name} />
               <Waiting queue={name} />
             </div>
           )
         }
       </Answer>
     </>
+  )
+}
+
+/** Pending commands of a group are counted up to this number. */
+const mostCounted = 1000
+
+/** The groups that have commands to execute or limits of their own. */
+const Groups = ({ queue }: { readonly queue: string }) => {
+  const [after, setAfter] = useState<ReadonlyArray<string | number>>([])
+  const [limiting, setLimiting] = useState<string | undefined>(undefined)
+  const groups = useRead(reads.queueGroups(queue, after.at(-1)))
+  const chosen = groups.data?.groups.find(({ group }) => group === limiting)
+  return (
+    <Panel title="Groups" flush>
+      <Answer of={groups} rows={2}>
+        {({ groups: found, next }) =>
+          found.length === 0 && after.length === 0 ? (
+            <p className="px-4 py-3 text-muted">No group has commands to execute. Commands are enqueued with a group, such as a tenant.</p>
+          ) : (
+            <>
+              <ul>
+                {found.map(({ group, pending, running, own }) => (
+                  <li key={group} className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2 last:border-0">
+                    <span className="min-w-0 flex-1 truncate font-medium">{group}</span>
+                    <span className="text-xs text-muted tabular-nums">
+                      {pending >= mostCounted ? `${countText(mostCounted)} or more` : countText(pending)} pending, {countText(running)}{" "}
+                      running
+                    </span>
+                    {own === undefined ? null : <span className="text-xs">own limits: {limitsText(own)}</span>}
+                    <ActButton onClick={() => setLimiting(group)}>Limits…</ActButton>
+                  </li>
+                ))}
+              </ul>
+              <div className="flex gap-2 px-4 py-2">
+                {after.length === 0 ? null : <Button onClick={() => setAfter(after.slice(0, -1))}>Previous</Button>}
+                {next === undefined ? null : <Button onClick={() => setAfter([...after, next])}>Next</Button>}
+              </div>
+            </>
+          )
+        }
+      </Answer>
+      {limiting === undefined ? null : (
+        <GroupLimits queue={queue} group={limiting} own={chosen?.own} onClose={() => setLimiting(undefined)} />
+      )}
+    </Panel>
   )
 }
 
@@ -156,8 +202,16 @@ const Waiting = ({ queue }: { readonly queue: string }) => {
 
 type Rate = NonNullable<Queue["rate"]>
 
+type Most = NonNullable<Queue["perGroup"]>
+
+const limitsText = ({ concurrency, rate }: Most): string =>
+  [
+    ...(concurrency === undefined ? [] : [`concurrency ${concurrency}`]),
+    ...(rate === undefined ? [] : [`at most ${rate.limit} in ${durationText(rate.intervalMillis)}`]),
+  ].join(", ")
+
 const QueueView = ({
-  queue: { queue, paused, concurrency, counts, oldestPendingAt, rate, workers },
+  queue: { queue, paused, concurrency, counts, oldestPendingAt, perGroup, rate, workers },
   title,
 }: {
   readonly queue: Queue
@@ -208,73 +262,155 @@ const QueueView = ({
             at most {rate.limit} in {durationText(rate.intervalMillis)}
           </span>
         )}
+        {perGroup === undefined ? null : <span>each group: {limitsText(perGroup)}</span>}
         {workers.map(({ worker, running }) => (
           <span key={worker}>
             {worker} executes {running}
           </span>
         ))}
       </p>
-      {isLimiting ? <Limits queue={queue} concurrency={concurrency} rate={rate} onClose={() => setIsLimiting(false)} /> : null}
+      {isLimiting ? (
+        <Limits queue={queue} concurrency={concurrency} rate={rate} perGroup={perGroup} onClose={() => setIsLimiting(false)} />
+      ) : null}
     </>
   )
 }
+
+/** The text of a field, as the API takes a concurrency. */
+const concurrencyIn = (text: string): number | null => (text === "" ? null : Number(text))
+
+/** A rate per second with one decimal, as the API takes it. */
+const rateIn = (text: string): Rate | null =>
+  text === "" ? null : { limit: Math.max(1, Math.round(Number(text) * 10)), intervalMillis: 10_000 }
+
+const perSecondOf = (rate: Rate | undefined): string => (rate === undefined ? "" : String((rate.limit * 1000) / rate.intervalMillis))
+
+const NumberField = ({
+  label,
+  value,
+  step,
+  onChange,
+}: {
+  readonly label: string
+  readonly value: string
+  readonly step: "1" | "0.1"
+  readonly onChange: (value: string) => void
+}) => (
+  <label className="grid gap-1">
+    <span className="label">{label}</span>
+    <input type="number" min={step} step={step} className="field" value={value} onChange={({ target }) => onChange(target.value)} />
+  </label>
+)
+
+const LimitsForm = ({
+  title,
+  text,
+  onSave,
+  onClose,
+  children,
+}: {
+  readonly title: string
+  readonly text: string
+  readonly onSave: () => Promise<void>
+  readonly onClose: () => void
+  readonly children: ReactNode
+}) => (
+  <Modal title={title} onClose={onClose}>
+    <form
+      className="grid gap-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        void onSave()
+      }}
+    >
+      <p className="text-muted">{text}</p>
+      {children}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        <ActButton type="submit" look="primary">
+          Set
+        </ActButton>
+      </div>
+    </form>
+  </Modal>
+)
 
 const Limits = ({
   queue,
   concurrency,
   rate,
+  perGroup,
   onClose,
 }: {
   readonly queue: string
   readonly concurrency: number | undefined
   readonly rate: Rate | undefined
+  readonly perGroup: Most | undefined
   readonly onClose: () => void
 }) => {
   const { act } = useAct()
-  const [atOnce, setAtOnce] = useState(concurrency === undefined ? "" : String(concurrency))
-  const [perSecond, setPerSecond] = useState(rate === undefined ? "" : String((rate.limit * 1000) / rate.intervalMillis))
+  const [atOnce, setAtOnce] = useState(String(concurrency ?? ""))
+  const [perSecond, setPerSecond] = useState(perSecondOf(rate))
+  const [ofGroup, setOfGroup] = useState(String(perGroup?.concurrency ?? ""))
+  const [ofGroupPerSecond, setOfGroupPerSecond] = useState(perSecondOf(perGroup?.rate))
   const save = async () => {
+    const each = { concurrency: concurrencyIn(ofGroup), rate: rateIn(ofGroupPerSecond) }
+    const given = Object.fromEntries(Object.entries(each).filter(([, value]) => value !== null))
     const answer = await act<Queue>(
       write("PUT", ["queues", queue], {
-        concurrency: atOnce === "" ? null : Number(atOnce),
-        rate: perSecond === "" ? null : { limit: Math.max(1, Math.round(Number(perSecond) * 10)), intervalMillis: 10_000 },
+        concurrency: concurrencyIn(atOnce),
+        rate: rateIn(perSecond),
+        perGroup: Object.keys(given).length === 0 ? null : given,
       }),
       () => ({ text: `The limits of ${queue} are set.` }),
     )
     if (answer !== undefined) onClose()
   }
   return (
-    <Modal title={`Limits of ${queue}`} onClose={onClose}>
-      <form
-        className="grid gap-3"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void save()
-        }}
-      >
-        <p className="text-muted">The limits apply to all workers together. Leave a field empty for no limit.</p>
-        <label className="grid gap-1">
-          <span className="label">Concurrency</span>
-          <input type="number" min="1" className="field" value={atOnce} onChange={({ target }) => setAtOnce(target.value)} />
-        </label>
-        <label className="grid gap-1">
-          <span className="label">Started per second</span>
-          <input
-            type="number"
-            min="0.1"
-            step="0.1"
-            className="field"
-            value={perSecond}
-            onChange={({ target }) => setPerSecond(target.value)}
-          />
-        </label>
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <ActButton type="submit" look="primary">
-            Set
-          </ActButton>
-        </div>
-      </form>
-    </Modal>
+    <LimitsForm
+      title={`Limits of ${queue}`}
+      text="The limits apply to all workers together. Leave a field empty for no limit."
+      onSave={save}
+      onClose={onClose}
+    >
+      <NumberField label="Concurrency" step="1" value={atOnce} onChange={setAtOnce} />
+      <NumberField label="Started per second" step="0.1" value={perSecond} onChange={setPerSecond} />
+      <NumberField label="Concurrency of each group" step="1" value={ofGroup} onChange={setOfGroup} />
+      <NumberField label="Started per second, of each group" step="0.1" value={ofGroupPerSecond} onChange={setOfGroupPerSecond} />
+    </LimitsForm>
+  )
+}
+
+const GroupLimits = ({
+  queue,
+  group,
+  own,
+  onClose,
+}: {
+  readonly queue: string
+  readonly group: string
+  readonly own: Most | undefined
+  readonly onClose: () => void
+}) => {
+  const { act } = useAct()
+  const [atOnce, setAtOnce] = useState(String(own?.concurrency ?? ""))
+  const [perSecond, setPerSecond] = useState(perSecondOf(own?.rate))
+  const save = async () => {
+    const answer = await act(
+      write("PUT", ["queues", queue, "groups", group], { concurrency: concurrencyIn(atOnce), rate: rateIn(perSecond) }),
+      () => ({ text: `The limits of ${group} are set.` }),
+    )
+    if (answer !== undefined) onClose()
+  }
+  return (
+    <LimitsForm
+      title={`Limits of ${group}`}
+      text="They replace those of each group. Leave a field empty for the limit of each group."
+      onSave={save}
+      onClose={onClose}
+    >
+      <NumberField label="Concurrency" step="1" value={atOnce} onChange={setAtOnce} />
+      <NumberField label="Started per second" step="0.1" value={perSecond} onChange={setPerSecond} />
+    </LimitsForm>
   )
 }

@@ -13,11 +13,12 @@ import type { PersistenceFailed } from "@detent/machine"
 import { describe, schemaProblem } from "@detent/machine/internal"
 import type { InstanceKey } from "@detent/store"
 import { Commands, type EnqueueOutcome, type NewCommand } from "@detent/store"
-import { lossCheck } from "@detent/store/internal"
+import { groupProblem, lossCheck } from "@detent/store/internal"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import { InstanceNotFound } from "../errors.ts"
@@ -51,9 +52,27 @@ export interface EnqueueOptions {
   readonly instance?: InstanceKey
   /** The command waits until all earlier ordered commands of its instance have ended. Default: false. */
   readonly ordered?: boolean
+  /**
+   * The tenant or customer that it is for, in at most 500 bytes. The groups of a queue take turns, however many commands each has; `priority`
+   * orders the commands of one group. `Queues.limit` and `Queues.limitGroup` limit them. Default: no group.
+   */
+  readonly group?: string
+  /**
+   * Until when the key is taken. `"always"`: for as long as the command is kept. `"while pending"`: until a worker takes the command; from
+   * then on the key makes a new one. Default: `"always"`.
+   */
+  readonly unique?: "always" | "while pending"
+  /**
+   * Waits until no command with this key was enqueued for this long, then executes the last one: while one waits, it gets the new payload and
+   * begins to wait again.
+   */
+  readonly debounce?: Duration.Input
+  /** Stores only the first command of this key in each interval of this length; the intervals are counted from 1970. */
+  readonly throttle?: Duration.Input
 }
 
 export interface Enqueued {
+  /** The key of the stored command. With `unique: "while pending"`, `debounce` or `throttle` it is made of the given one. */
   readonly key: string
   readonly number: number
   /** Whether this call stored it. */
@@ -88,10 +107,10 @@ export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A>
   const checkLoss = lossCheck(options.payload as Schema.Codec<unknown, unknown>)
 
   const prepare = (payload: A, given: EnqueueOptions, context: Context.Context<never>): NewCommand | InvalidCommand => {
-    const key = given.key ?? `${name}:${freshKey(context)}`
+    const problem = keyProblem(given.key) ?? timeProblem(given) ?? repetitionProblem(given) ?? ownGroupProblem(given.group)
+    if (problem !== undefined) return new InvalidCommand({ queue: name, key: describe(given.key ?? name).slice(0, 200), problem })
+    const { key, pendingKey, replaces, delayMillis } = placeOf(name, given, context)
     const invalid = (problem: string) => new InvalidCommand({ queue: name, key: describe(key), problem })
-    const problem = keyProblem(given.key) ?? timeProblem(given)
-    if (problem !== undefined) return invalid(problem)
     let encoded: ReturnType<typeof encode>
     let parameters: string
     try {
@@ -112,7 +131,10 @@ export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A>
       priority: given.priority ?? 0,
       ordered: given.ordered ?? false,
       runAt: given.runAt,
-      delayMillis: given.delay === undefined ? 0 : Duration.toMillis(Duration.fromInputUnsafe(given.delay)),
+      delayMillis,
+      group: given.group,
+      pendingKey,
+      replaces,
     }
   }
 
@@ -149,6 +171,20 @@ const freshKey = (context: Context.Context<never>): string => {
   return `${at}-${Math.abs(random.nextIntUnsafe()).toString(36)}${Math.abs(random.nextIntUnsafe()).toString(36)}`
 }
 
+/** Under which keys the command is stored, and how long it is delayed. */
+const placeOf = (name: string, { key, unique, debounce, throttle, delay }: EnqueueOptions, context: Context.Context<never>) => {
+  const delayMillis = Duration.toMillis(Duration.fromInputUnsafe(debounce ?? delay ?? 0))
+  if (key === undefined) return { key: `${name}:${freshKey(context)}`, pendingKey: undefined, replaces: false, delayMillis }
+  if (throttle !== undefined) {
+    const interval = Duration.toMillis(Duration.fromInputUnsafe(throttle))
+    const now = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+    return { key: `${key}@${Math.floor(now / interval) * interval}`, pendingKey: undefined, replaces: false, delayMillis }
+  }
+  if (debounce !== undefined || unique === "while pending")
+    return { key: `${key}@${freshKey(context)}`, pendingKey: key, replaces: debounce !== undefined, delayMillis }
+  return { key, pendingKey: undefined, replaces: false, delayMillis }
+}
+
 /** Keys of requested effects end in the number of an event and a position. */
 const keyProblem = (key: unknown): string | undefined => {
   if (key === undefined) return undefined
@@ -166,6 +202,32 @@ const timeProblem = ({ priority = 0, runAt = 0, delay = 0 }: EnqueueOptions): st
   return Number.isNaN(delay) ? "its delay is NaN; give it a duration" : undefined
 }
 
+/** The ways to treat commands of the same key exclude each other, and each needs a key. */
+const repetitionProblem = ({ key, unique, debounce, throttle, delay, runAt }: EnqueueOptions): string | undefined => {
+  const ways = [
+    ...(unique === undefined ? [] : [`unique ${describe(unique)}`]),
+    ...(debounce === undefined ? [] : ["debounce"]),
+    ...(throttle === undefined ? [] : ["throttle"]),
+  ]
+  const [way] = ways
+  if (way === undefined) return undefined
+  if (ways.length > 1) return `it has ${ways.join(" and ")}; give one of them`
+  if (unique !== undefined && unique !== "always" && unique !== "while pending") return `it is ${way}; use "always" or "while pending"`
+  if (key === undefined && unique !== "always") return `it has ${way} and no key; give the key that such commands share`
+  if (debounce !== undefined && (delay !== undefined || runAt !== undefined)) return "it has debounce and a time; give one of them"
+  const millis = debounce ?? throttle
+  if (millis === undefined) return undefined
+  const length = Option.getOrElse(Option.map(Duration.fromInput(millis), Duration.toMillis), () => Number.NaN)
+  return length >= 1 && Number.isFinite(length)
+    ? undefined
+    : `its ${way} is ${describe(millis)}; give it a duration of a millisecond or more`
+}
+
+const ownGroupProblem = (group: unknown): string | undefined => {
+  if (group === undefined) return undefined
+  return typeof group === "string" ? groupProblem(group) : `its group is of type ${typeof group}; give it a string`
+}
+
 /** Lists and reports show a tagged payload by its tag. */
 const kindOf = (encoded: unknown): string | undefined => {
   const tag = (encoded as { readonly _tag?: unknown } | null | undefined)?._tag
@@ -177,7 +239,11 @@ const enqueued = (command: NewCommand, outcome: EnqueueOutcome | undefined): Eff
   switch (outcome?._tag) {
     case "Enqueued":
     case "Existing":
-      return Effect.succeed({ key, number: outcome.number, isNew: outcome._tag === "Enqueued" })
+      return Effect.succeed({
+        key: outcome._tag === "Existing" ? (outcome.key ?? key) : key,
+        number: outcome.number,
+        isNew: outcome._tag === "Enqueued",
+      })
     case "PersistenceFailed":
       return Effect.fail(outcome)
     default:

@@ -28,6 +28,8 @@ export interface QueueContext extends AsyncContext {
   /** How often an operator retried it after it had failed for good. */
   readonly round: number
   readonly instance: InstanceKey | undefined
+  /** The group that it was enqueued with, such as a tenant. */
+  readonly group: string | undefined
   readonly enqueuedAt: number
 }
 
@@ -50,7 +52,7 @@ export const queueExecution = <A>(
 
   const execution = (command: ClaimedCommand): Effect.Effect<Verdict, never, unknown> =>
     Effect.suspend(() => {
-      const { attempts, round, instance, enqueuedAt, queue, slot, parameters } = command
+      const { attempts, round, instance, group, enqueuedAt, queue, slot, parameters } = command
       let payload: A
       try {
         payload = decode(parameters)
@@ -60,7 +62,7 @@ export const queueExecution = <A>(
       const called = { machine: `queue ${queue}`, what: `the handler of ${slot}`, isFailure: () => true }
       const handled = callHandler(
         called,
-        { key: handedKey(config.databaseId, command), attempts, round, instance, enqueuedAt },
+        { key: handedKey(config.databaseId, command), attempts, round, instance, group, enqueuedAt },
         (context) => handle(payload, context as QueueContext),
       )
       return Effect.flatMap(Effect.exit(handled), (exit): Effect.Effect<Verdict> => {

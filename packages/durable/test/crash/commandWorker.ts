@@ -1,6 +1,6 @@
 /** A process that requests commands and executes them, until it is killed. */
 import { flushCompileCache } from "node:module"
-import { type Commands, CommandWorker, Engine } from "@detent/durable"
+import { type Commands, CommandWorker, Engine, Queues } from "@detent/durable"
 import * as PostgresStore from "@detent/store/PostgresStore"
 import * as SqliteStore from "@detent/store/SqliteStore"
 import * as Cause from "effect/Cause"
@@ -32,6 +32,7 @@ const open = ({ store, log, slowness, claimMillis }: Extract<ToCommandWorker, { 
     )
     context = yield* Layer.buildWithMemoMap(layer, Layer.makeMemoMapUnsafe(), scope)
     yield* Context.get(context, Engine).register(errands(log, slowness))
+    yield* Effect.provideContext(Queues.limit(Letters.name, { perGroup: { concurrency: 4 } }), context)
     return errands(log, slowness)
   })
 
@@ -44,7 +45,7 @@ const ask = (machine: ReturnType<typeof errands>, node: string, client: number) 
       const instance = yield* engine.ensure(machine, `i-${client}`)
       yield* instance.send(E.Ask({ token }), { id: token })
       tell({ _tag: "Accepted", token })
-      const { key } = yield* Effect.provideContext(Letters.enqueue({ token }, { key: token }), context)
+      const { key } = yield* Effect.provideContext(Letters.enqueue({ token }, { key: token, group: `client-${client}` }), context)
       tell({ _tag: "Enqueued", key })
       yield* Effect.sleep(15)
     }

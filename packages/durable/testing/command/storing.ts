@@ -39,6 +39,7 @@ export const storing: Topic = (it, { inTransaction }) => {
         status: "pending",
         priority: 3,
         ordered: false,
+        group: undefined,
         attempts: 0,
         round: 0,
         worker: undefined,

@@ -1,6 +1,6 @@
 /** Handlers of the API of commands, queues and timers. */
 
-import { LimitQueue, RetryCommands, ReviveTimer, SkipCommand, SkipCommands } from "@detent/api/CommandApi"
+import { LimitGroup, LimitQueue, RetryCommands, ReviveTimer, SkipCommand, SkipCommands } from "@detent/api/CommandApi"
 import { CoreApi } from "@detent/api/CoreApi"
 import { pageSize } from "@detent/api/Paging"
 import * as commands from "@detent/workspace/operations/commands"
@@ -16,6 +16,7 @@ export const commandHandlers = HttpApiBuilder.group(
     const changing = yield* makeChanging()
     const retryKeys = refuseUnknownKeys(RetryCommands)
     const limitKeys = refuseUnknownKeys(LimitQueue)
+    const groupKeys = refuseUnknownKeys(LimitGroup)
     const skipAllKeys = refuseUnknownKeys(SkipCommands)
     const skipKeys = refuseUnknownKeys(SkipCommand)
     const reviveKeys = refuseUnknownKeys(ReviveTimer)
@@ -63,6 +64,16 @@ export const commandHandlers = HttpApiBuilder.group(
       })
       .handle("get", ({ params: { key } }) => operating(commands.get(key)))
       .handle("queues", () => operating(Effect.map(commands.queues, (queues) => ({ queues }))))
+      .handle("queueGroups", ({ params: { queue }, query: { limit = pageSize, after } }) =>
+        operating(commands.queueGroups(queue, limit, after)),
+      )
+      .handle("limitGroup", (input) => {
+        const {
+          params: { queue, group },
+          payload,
+        } = input
+        return Effect.andThen(groupKeys(input.request), changing(input, commands.limitGroup(queue, group, payload)))
+      })
       .handle("pause", (input) => {
         const {
           params: { queue },

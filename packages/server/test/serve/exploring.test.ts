@@ -281,6 +281,41 @@ describe("commands", () => {
       assert.deepInclude(JSON.parse(freed.text), { rate: { limit: 5, intervalMillis: 1000 } })
     }),
   )
+
+  it.live("have groups with limits of their own, which a request sets and replaces", () =>
+    Effect.gen(function* () {
+      const { url } = yield* shared
+      const put = (path: string, body: object) => request(`${url}/api/v1/queues/${path}`, { ...json(body), method: "PUT" })
+      const each = yield* put("parcels", { perGroup: { concurrency: 2 } })
+      assert.deepInclude(JSON.parse(each.text), { queue: "parcels", perGroup: { concurrency: 2 } })
+      const own = yield* put("parcels/groups/acme%2Fberlin", { concurrency: 8, rate: { limit: 5, intervalMillis: 1000 } })
+      assert.deepStrictEqual(JSON.parse(own.text), {
+        queue: "parcels",
+        group: "acme/berlin",
+        concurrency: 8,
+        rate: { limit: 5, intervalMillis: 1000 },
+      })
+      yield* put("parcels/groups/bloom", { concurrency: 1 })
+      const page = yield* request(`${url}/api/v1/queues/parcels/groups?limit=1`)
+      assert.deepStrictEqual(JSON.parse(page.text), {
+        groups: [{ group: "acme/berlin", pending: 0, running: 0, own: { concurrency: 8, rate: { limit: 5, intervalMillis: 1000 } } }],
+        next: "acme/berlin",
+      })
+      yield* put("parcels/groups/acme%2Fberlin", { concurrency: null })
+      const rest = yield* request(`${url}/api/v1/queues/parcels/groups`)
+      assert.deepStrictEqual(JSON.parse(rest.text), { groups: [{ group: "bloom", pending: 0, running: 0, own: { concurrency: 1 } }] })
+      const gone = yield* put("parcels", { perGroup: null })
+      assert.notProperty(JSON.parse(gone.text), "perGroup")
+      for (const [path, body] of [
+        ["parcels", { perGroup: { concurrency: 0 } }],
+        ["parcels/groups/acme", { concurrency: 0 }],
+        ["parcels/groups/acme", { rate: { limit: 1, intervalMillis: 0 } }],
+        ["parcels/groups/acme", { perGroup: {} }],
+        [`parcels/groups/${"x".repeat(501)}`, { concurrency: 1 }],
+      ] as const)
+        assert.strictEqual((yield* put(path, body)).status, 400)
+    }),
+  )
 })
 
 describe("the server", () => {

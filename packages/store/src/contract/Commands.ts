@@ -27,12 +27,18 @@ export interface NewCommand {
   readonly runAt: number | undefined
   /** The delay in milliseconds by the store's clock. */
   readonly delayMillis: number
+  /** The tenant or customer that it is for: the groups of a queue take turns, and have limits of their own. Undefined: none. */
+  readonly group?: string | undefined
+  /** While a pending command of the queue has the same pending key, this one is not stored. A command loses it when it is claimed. */
+  readonly pendingKey?: string | undefined
+  /** The pending command that keeps this one from being stored gets its parameters and its time. Default: it stays as it is. */
+  readonly replaces?: boolean
 }
 
-/** `Existing`: its key is taken, and nothing was changed. */
+/** `Existing`: its key or pending key is taken. `key`: the key of the command that has it, where that is another one. */
 export type EnqueueOutcome =
   | { readonly _tag: "Enqueued"; readonly number: number }
-  | { readonly _tag: "Existing"; readonly number: number }
+  | { readonly _tag: "Existing"; readonly number: number; readonly key?: string }
   /** The instance of the command does not exist. */
   | { readonly _tag: "NoInstance" }
   /** The store refuses the content of this command; the others are not affected. */
@@ -73,7 +79,7 @@ export interface Want {
 }
 
 export interface Exchange {
-  /** By priority, then in the order they were enqueued. */
+  /** By priority, then in the order they were enqueued. Those of several groups take turns. */
   readonly claimed: ReadonlyArray<ClaimedCommand>
   /** Numbers of finished commands that this worker no longer held: their results were not stored. */
   readonly refused: ReadonlyArray<number>
@@ -121,16 +127,44 @@ export interface CommandCount {
   readonly count: number
 }
 
+/** At most this many within any interval of this length. */
+export interface Rate {
+  readonly limit: number
+  readonly intervalMillis: number
+}
+
 /** The settings that all workers obey. */
 export interface QueueSettings {
   readonly paused: boolean
   /** How many of its commands all workers together execute concurrently. */
   readonly concurrency: number | undefined
   /** How many commands all workers together start within any interval of this length. */
-  readonly rate: { readonly limit: number; readonly intervalMillis: number } | undefined
+  readonly rate: Rate | undefined
+  /** What applies to each group of the queue that has no limits of its own. */
+  readonly perGroup: GroupLimits | undefined
 }
 
 export type QueueRecord = QueueSettings & { readonly queue: string }
+
+/** The limits of one group, over all workers. */
+export interface GroupLimits {
+  readonly concurrency: number | undefined
+  readonly rate: Rate | undefined
+}
+
+/** A group that has commands which could be executed now, or limits of its own. */
+export interface GroupRecord {
+  readonly group: string
+  /** Pending commands that are due, counted up to {@link mostCounted}. */
+  readonly pending: number
+  /** Commands that are being executed, counted among as many. */
+  readonly running: number
+  /** Its own limits, which replace those of `perGroup`. */
+  readonly own: GroupLimits | undefined
+}
+
+/** How many commands of a group are counted. */
+export const mostCounted = 1000
 
 type Stored<A> = Effect.Effect<A, PersistenceFailed>
 
@@ -192,6 +226,10 @@ export interface CommandsService {
   readonly configure: (queue: string, settings: Partial<QueueSettings>) => Stored<void>
   /** Queues that have settings. */
   readonly queues: Stored<ReadonlyArray<QueueRecord>>
+  /** Gives one group limits of its own in place of those of `perGroup`; undefined: it has none any more. */
+  readonly configureGroup: (queue: string, group: string, own: GroupLimits | undefined) => Stored<void>
+  /** Groups of a queue by name, at most `limit`, after a name. */
+  readonly groups: (queue: string, limit: number, after?: string) => Stored<ReadonlyArray<GroupRecord>>
 }
 
 /** How many commands of a queue `unserved` reads, in the order of claims, and as many that were delayed. */

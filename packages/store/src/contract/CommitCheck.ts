@@ -67,8 +67,25 @@ const dedupeIdProblem = ({ dedupeId }: EventRecord): string | undefined =>
 
 const timerNameProblem = ({ name }: TimerRecord): string | undefined => boundedNameProblem("timer", name)
 
-const commandNameProblem = ({ key, queue }: { readonly key: string; readonly queue?: string }): string | undefined =>
-  boundedNameProblem("command key", key) ?? (queue === undefined ? undefined : boundedNameProblem("queue", queue))
+interface CommandNames {
+  readonly key: string
+  readonly queue?: string
+  readonly group?: string | undefined
+  readonly pendingKey?: string | undefined
+}
+
+const commandNameProblem = ({ key, queue, group, pendingKey }: CommandNames): string | undefined =>
+  boundedNameProblem("command key", key) ??
+  (queue === undefined ? undefined : boundedNameProblem("queue", queue)) ??
+  (group === undefined ? undefined : groupProblem(group)) ??
+  (pendingKey === undefined ? undefined : boundedNameProblem("key", pendingKey))
+
+/** The longest name of a group, in bytes: together with its queue it fits into an entry of PostgreSQL's indexes. */
+const groupBytes = 500
+
+/** Why a queue cannot have a group of this name. */
+export const groupProblem = (group: string): string | undefined =>
+  group === "" ? "its group is empty: leave the group out" : (lengthProblem("group", group, groupBytes) ?? nameProblem("group", group))
 
 /**
  * Half of a surrogate pair is not a character: databases replace it when they store it, so that two names become the same. PostgreSQL

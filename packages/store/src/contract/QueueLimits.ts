@@ -4,12 +4,12 @@
  * The rate limit holds in every interval, whenever it begins. Starts that are close together count at the time of the later one, so that
  * the list of starts stays short and no interval holds more than the limit.
  */
-import type { QueueSettings } from "./Commands.ts"
+import type { QueueSettings, Rate } from "./Commands.ts"
 
 /** The pause before a queue at its concurrency limit is asked again. The worker that ends one of its commands asks immediately. */
 export const busyPauseMillis = 500
 
-export const unlimited: QueueSettings = { paused: false, concurrency: undefined, rate: undefined }
+export const unlimited: QueueSettings = { paused: false, concurrency: undefined, rate: undefined, perGroup: undefined }
 
 export interface Room {
   readonly limit: number
@@ -20,7 +20,7 @@ export interface Room {
 }
 
 export const roomIn = (
-  { paused, concurrency, rate }: QueueSettings,
+  { paused, concurrency, rate }: Omit<QueueSettings, "perGroup">,
   wanted: number,
   processing: () => number,
   starts: ReadonlyArray<Start>,
@@ -32,11 +32,6 @@ export const roomIn = (
   const isBusy = free < wanted
   if (allowed === wanted) return { limit: wanted, nextMillis: undefined, isBusy }
   return { limit: allowed, nextMillis: rate !== undefined && allowed < free ? opensIn(starts, rate, now) : busyPauseMillis, isBusy }
-}
-
-export interface Rate {
-  readonly limit: number
-  readonly intervalMillis: number
 }
 
 /** How many commands began at a time. */

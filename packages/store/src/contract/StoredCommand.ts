@@ -34,6 +34,8 @@ export interface StoredCommand {
   readonly status: CommandStatus
   readonly priority: number
   readonly ordered: boolean
+  /** The tenant or customer that it is for, if it was given one. */
+  readonly group: string | undefined
   /** How often it was claimed to be executed, since it was last retried by hand. */
   readonly attempts: number
   /** How often it was retried by hand after it had failed for good. */
@@ -69,6 +71,7 @@ export interface ClaimedCommand extends Claim {
   readonly priority: number
   /** The next ordered command of its instance can be claimed when this one has ended. */
   readonly ordered: boolean
+  readonly group: string | undefined
   /** How often it was executed in this round, this time included. */
   readonly attempts: number
   /** How often it was retried by hand: the event that reports its result is accepted once in every round. */

@@ -6,19 +6,35 @@ import { commandName, type MemoryCommand, type MemoryState } from "./MemoryState
 
 export const addRequested = (state: MemoryState, { machine, id, at }: Commit, command: CommandRecord) => {
   const { queue = machine, priority = 0, ordered = false } = command
-  add(state, { machine, id, ...command, queue, priority, ordered, runAt: at, enqueuedAt: at }, false)
+  add(
+    state,
+    { machine, id, ...command, queue, priority, ordered, group: undefined, pendingKey: undefined, runAt: at, enqueuedAt: at },
+    false,
+  )
 }
 
 export const addByHand = (state: MemoryState, command: NewCommand, now: number): MemoryCommand => {
-  const { instance, delayMillis, key, queue, slot, parameters, priority, ordered } = command
+  const { instance, delayMillis, key, queue, slot, parameters, priority, ordered, group, pendingKey } = command
   const runAt = Math.ceil(command.runAt ?? now + delayMillis)
-  const fields = { key, queue, slot, parameters, priority, ordered, sequence: -1, runAt, enqueuedAt: now }
+  const fields = { key, queue, slot, parameters, priority, ordered, group, pendingKey, sequence: -1, runAt, enqueuedAt: now }
   return add(state, { machine: instance?.machine, id: instance?.id, ...fields }, runAt > now)
 }
 
 type Given = Pick<
   MemoryCommand,
-  "machine" | "id" | "key" | "queue" | "slot" | "parameters" | "priority" | "ordered" | "sequence" | "runAt" | "enqueuedAt"
+  | "machine"
+  | "id"
+  | "key"
+  | "queue"
+  | "slot"
+  | "parameters"
+  | "priority"
+  | "ordered"
+  | "group"
+  | "pendingKey"
+  | "sequence"
+  | "runAt"
+  | "enqueuedAt"
 >
 
 const add = (state: MemoryState, given: Given, waits: boolean): MemoryCommand => {

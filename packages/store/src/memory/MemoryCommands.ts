@@ -6,8 +6,11 @@ import { CommandSignal } from "../contract/CommandSignal.ts"
 import {
   type CommandCount,
   type CommandFilter,
+  type CommandStatus,
   type CommandsService,
   type EnqueueOutcome,
+  type GroupRecord,
+  mostCounted,
   mostOfInstance,
   type NewCommand,
   type StoredCommand,
@@ -15,11 +18,9 @@ import {
 } from "../contract/Commands.ts"
 import { checkingCommands } from "../contract/CommitCheck.ts"
 import { announceStored } from "../contract/Enqueuer.ts"
-import { unlimited } from "../contract/QueueLimits.ts"
 import { addByHand } from "./MemoryCommand.ts"
 import { maxBodyBytes } from "./MemoryJournal.ts"
-import type { MemoryCommand } from "./MemoryState.ts"
-import { commandName, findInstance, type MemoryState } from "./MemoryState.ts"
+import { commandName, findInstance, type MemoryCommand, type MemoryGroup, type MemoryState, queueIn } from "./MemoryState.ts"
 import { claimFrom, expire, finish, held, queuesOfNext } from "./memoryExchange.ts"
 
 export const memoryCommands = (state: MemoryState): CommandsService => {
@@ -134,7 +135,7 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
       atNow((now) => {
         const open = withKey(state, key, queue).filter(({ status }) => status === "failed" || status === "pending")
         for (const command of open) {
-          Object.assign(command, { status: "skipped", problem: reason, waits: false, finishedAt: now })
+          Object.assign(command, { status: "skipped", problem: reason, waits: false, pendingKey: undefined, finishedAt: now })
           state.openCommands.delete(command.number)
         }
         return open.length > 0
@@ -147,10 +148,23 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
       }),
     configure: (queue, settings) =>
       Effect.sync(() => {
-        const known = state.queues.get(queue)
-        state.queues.set(queue, { settings: { ...unlimited, ...known?.settings, ...settings }, starts: known?.starts ?? [] })
+        const known = queueIn(state, queue)
+        known.settings = { ...known.settings, ...settings }
       }),
     queues: Effect.sync(() => [...state.queues].map(([queue, { settings }]) => ({ queue, ...settings }))),
+    configureGroup: (queue, group, own) =>
+      Effect.sync(() => {
+        const { groups } = queueIn(state, queue)
+        const known = groups.get(group)
+        if (known === undefined) groups.set(group, { own, starts: [] })
+        else known.own = own
+      }),
+    groups: (queue, limit, after = "") =>
+      atNow((now) =>
+        groupsOf(state, queue, now)
+          .filter(({ group }) => group > after)
+          .slice(0, limit),
+      ),
   }
 }
 
@@ -159,8 +173,36 @@ const atNow = <A>(act: (now: number) => A): Effect.Effect<A> => Effect.map(Clock
 const enqueue = (state: MemoryState, command: NewCommand, now: number): EnqueueOutcome => {
   const known = state.commands.get(commandName(command))
   if (known !== undefined) return { _tag: "Existing", number: known.number }
+  const pending = withPendingKey(state, command)
+  if (pending !== undefined) {
+    if (command.replaces === true) replace(pending, command, now)
+    return { _tag: "Existing", number: pending.number, key: pending.key }
+  }
   if (command.instance !== undefined && findInstance(state, command.instance) === undefined) return { _tag: "NoInstance" }
   return { _tag: "Enqueued", number: addByHand(state, command, now).number }
+}
+
+const withPendingKey = (state: MemoryState, { queue, pendingKey }: NewCommand): MemoryCommand | undefined =>
+  pendingKey === undefined
+    ? undefined
+    : [...state.openCommands.values()].find((command) => command.queue === queue && command.pendingKey === pendingKey)
+
+const replace = (pending: MemoryCommand, { parameters, runAt, delayMillis }: NewCommand, now: number) => {
+  pending.parameters = parameters
+  pending.runAt = Math.ceil(runAt ?? now + delayMillis)
+  pending.waits = pending.runAt > now
+}
+
+const groupsOf = (state: MemoryState, queue: string, now: number): ReadonlyArray<GroupRecord> => {
+  const open = [...state.openCommands.values()].filter((command) => command.queue === queue && (!command.waits || command.runAt <= now))
+  const limits = state.queues.get(queue)?.groups ?? new Map<string, MemoryGroup>()
+  const own = [...limits].flatMap(([name, group]) => (group.own === undefined ? [] : [name]))
+  const names = new Set([...open.flatMap(({ group = "" }) => (group === "" ? [] : [group])), ...own])
+  return [...names].sort().map((group) => {
+    const first = open.filter((command) => command.group === group).slice(0, mostCounted)
+    const count = (status: CommandStatus) => first.filter((command) => command.status === status).length
+    return { group, pending: count("pending"), running: count("processing"), own: limits.get(group)?.own }
+  })
 }
 
 const withKey = (state: MemoryState, key: string, queue: string | undefined): ReadonlyArray<MemoryCommand> => {
@@ -169,7 +211,7 @@ const withKey = (state: MemoryState, key: string, queue: string | undefined): Re
   return command === undefined ? [] : [command]
 }
 
-const stored = ({ machine, id, waits, claims, ...command }: MemoryCommand): StoredCommand => ({
+const stored = ({ machine, id, waits, claims, pendingKey, ...command }: MemoryCommand): StoredCommand => ({
   ...command,
   instance: machine === undefined || id === undefined ? undefined : { machine, id },
 })

@@ -1,12 +1,12 @@
 /** The data of the memory store: the same as the tables of the other stores. */
 
-import type { QueueSettings } from "../contract/Commands.ts"
+import type { GroupLimits, QueueSettings } from "../contract/Commands.ts"
 import type { EventRecord, Fence, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../contract/Commit.ts"
 import { instanceName } from "../contract/CommitCheck.ts"
 import type { DatabaseId } from "../contract/DatabaseId.ts"
 import type { InstanceRecord } from "../contract/Journal.ts"
 import type { Lease } from "../contract/Leases.ts"
-import type { Start } from "../contract/QueueLimits.ts"
+import { type Start, unlimited } from "../contract/QueueLimits.ts"
 import type { IndexFill } from "../contract/Search.ts"
 import type { StoredCommand } from "../contract/StoredCommand.ts"
 
@@ -40,11 +40,22 @@ export interface MemoryCommand extends Mutable<Omit<StoredCommand, "instance">> 
   waits: boolean
   /** How often it was claimed. */
   claims: number
+  /** Until it is claimed. */
+  pendingKey: string | undefined
+}
+
+export interface MemoryGroup {
+  own: GroupLimits | undefined
+  starts: ReadonlyArray<Start>
 }
 
 export interface MemoryQueue {
   settings: QueueSettings
   starts: ReadonlyArray<Start>
+  /** The last group that had a turn. */
+  turn: string
+  /** Those with limits of their own, or with starts that a rate counts. */
+  readonly groups: Map<string, MemoryGroup>
 }
 
 export interface MemoryState {
@@ -90,3 +101,10 @@ export const isOfRevision = (
 
 /** Keys are unique within their queue. */
 export const commandName = ({ queue, key }: { readonly queue: string; readonly key: string }): string => `${queue}\u0000${key}`
+
+/** The queue; one without limits where it had no settings. */
+export const queueIn = (state: MemoryState, queue: string): MemoryQueue => {
+  const known = state.queues.get(queue) ?? { settings: unlimited, starts: [], turn: "", groups: new Map() }
+  state.queues.set(queue, known)
+  return known
+}

@@ -2,9 +2,10 @@
 
 import type { Claim, ClaimedCommand, Finished, Verdict, Want } from "../contract/Commands.ts"
 import type { InstanceKey } from "../contract/Commit.ts"
+import { inTurns, limitsOf, mostVisited, sharesOf, type VisitedGroup } from "../contract/GroupTurns.ts"
 import { begun, roomIn, unlimited } from "../contract/QueueLimits.ts"
 import { keptErrors } from "../contract/StoredCommand.ts"
-import type { MemoryCommand, MemoryState } from "./MemoryState.ts"
+import { type MemoryCommand, type MemoryQueue, type MemoryState, queueIn } from "./MemoryState.ts"
 
 /** The command of a claim; undefined where this worker no longer holds it. */
 export const held = (state: MemoryState, worker: string, { number, claim }: Claim): MemoryCommand | undefined => {
@@ -102,17 +103,66 @@ export const claimFrom = (
   }
   const processing = () => open.filter(({ status }) => status === "processing").length
   const room = roomIn(known?.settings ?? unlimited, limit, processing, known?.starts ?? [], now)
-  const chosen = open
+  const claimable = open
     .filter((command) => command.status === "pending" && !command.waits && !isBehind(state, command))
     .sort((left, right) => right.priority - left.priority || left.number - right.number)
-    .slice(0, room.limit)
+  const turns = claimable.some(({ group }) => group !== undefined) || (known !== undefined && limitsGroups(known))
+  const taken = turns
+    ? chooseInTurns(queueIn(state, queue), open, claimable, room.limit, now)
+    : { chosen: claimable.slice(0, room.limit), isBusy: false, nextMillis: undefined }
+  const { chosen } = taken
   for (const command of chosen) {
-    Object.assign(command, { status: "processing", worker, claimedUntil: Math.ceil(now + claimMillis) })
+    Object.assign(command, { status: "processing", worker, claimedUntil: Math.ceil(now + claimMillis), pendingKey: undefined })
     command.attempts++
     command.claims++
   }
   if (known?.settings.rate !== undefined) known.starts = begun(known.starts, known.settings.rate, now, chosen.length)
-  return { commands: chosen.map(claimed), nextMillis: room.nextMillis ?? untilDue(open, now), isBusy: room.isBusy }
+  const pauses = [untilDue(open, now), taken.nextMillis].filter((pause) => pause !== undefined)
+  return {
+    commands: inTurns(chosen.map(claimed)),
+    nextMillis: room.nextMillis ?? (pauses.length === 0 ? undefined : Math.min(...pauses)),
+    isBusy: room.isBusy || (taken.isBusy && chosen.length < room.limit),
+  }
+}
+
+/** Whether a group of the queue has limits. */
+const limitsGroups = ({ settings, groups }: MemoryQueue): boolean =>
+  settings.perGroup !== undefined || [...groups.values()].some(({ own }) => own !== undefined)
+
+/** Chooses commands of the next groups. */
+const chooseInTurns = (
+  queue: MemoryQueue,
+  open: ReadonlyArray<MemoryCommand>,
+  claimable: ReadonlyArray<MemoryCommand>,
+  limit: number,
+  now: number,
+) => {
+  const { settings, groups, turn } = queue
+  const names = [...new Set(claimable.map(({ group = "" }) => group))].sort()
+  const inOrder = [...names.filter((name) => name > turn), ...names.filter((name) => name <= turn)]
+  const isLimited = limitsGroups(queue)
+  const visited = inOrder.slice(0, mostVisited(limit, isLimited)).map((name): VisitedGroup => {
+    const running = open.filter(({ group = "", status }) => group === name && status === "processing").length
+    return { name, running, own: groups.get(name)?.own, starts: groups.get(name)?.starts ?? [] }
+  })
+  const { shares, isBusy, nextMillis } = sharesOf(settings, visited, limit, isLimited, now)
+  const chosen: Array<MemoryCommand> = []
+  let isCut = false
+  for (const share of shares) {
+    const taken = claimable.filter(({ group = "" }) => group === share.name).slice(0, Math.min(share.limit, limit - chosen.length))
+    if (taken.length === 0) continue
+    chosen.push(...taken)
+    queue.turn = share.name
+    isCut ||= taken.length === share.limit
+    const known = groups.get(share.name)
+    const { rate } = share.name === "" ? limitsOf(undefined, undefined) : limitsOf(settings.perGroup, known?.own)
+    if (rate !== undefined) groups.set(share.name, { own: known?.own, starts: begun(known?.starts ?? [], rate, now, taken.length) })
+  }
+  for (const [name, { own, starts }] of groups) {
+    const { rate } = limitsOf(settings.perGroup, own)
+    if (own === undefined && (rate === undefined || begun(starts, rate, now, 0).length === 0)) groups.delete(name)
+  }
+  return { chosen, isBusy, nextMillis: isCut && chosen.length < limit ? 1 : nextMillis }
 }
 
 /** The queues in which the next ordered command of one of these instances can be claimed. */
@@ -154,6 +204,7 @@ const claimed = ({ machine, id, ...command }: MemoryCommand): ClaimedCommand => 
   sequence: command.sequence,
   priority: command.priority,
   ordered: command.ordered,
+  group: command.group,
   attempts: command.attempts,
   round: command.round,
   enqueuedAt: command.enqueuedAt,

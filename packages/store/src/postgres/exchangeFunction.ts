@@ -4,19 +4,41 @@
  * separate statements these would take six round trips.
  */
 import { keptErrors } from "../contract/StoredCommand.ts"
+import { chooseGroups, claimOfGroups, hasGroups, isLeft, lockQueue } from "./groupTurns.ts"
+
+/** That no earlier ordered command of its instance is open. */
+const isNext = (schema: string): string => `(not c.ordered or not exists (
+      select from ${schema}.commands e
+      where e.ordered and e.finished_at is null and e.instance = c.instance and e.id <> c.id and (e.id < c.id or e.status = 'processing')
+    ))`
 
 /**
- * The commands that can be claimed, in order: unclaimed ones, and those whose claim has expired. The order and the first conditions are
- * those of the index `commands_open`, so that only the commands that workers hold are read in vain.
+ * The commands without a group that can be claimed, in order: unclaimed ones, and those whose claim has expired. The order and the first
+ * conditions are those of the index `commands_open`, so that only the commands that workers hold are read in vain.
  */
 export const openCommands = (schema: string, queue: string, moment: string, limit: string): string => `
   select c.id from ${schema}.commands c
-  where c.queue = ${queue} and c.finished_at is null and not c.waits and (c.status = 'pending' or c.claimed_until <= ${moment})
-    and (not c.ordered or not exists (
-      select from ${schema}.commands e
-      where e.ordered and e.finished_at is null and e.instance = c.instance and e.id <> c.id and (e.id < c.id or e.status = 'processing')
-    ))
+  where c.queue = ${queue} and c.group_name = '' and c.finished_at is null and not c.waits
+    and (c.status = 'pending' or c.claimed_until <= ${moment}) and ${isNext(schema)}
   order by c.priority desc, c.id limit ${limit}`
+
+/** Claims the commands of the relation `chosen`. */
+const claimChosen = (schema: string): string => `
+        claimed as (
+          update ${schema}.commands c
+          set status = 'processing', attempts = c.attempts + 1, claims = c.claims + 1, claimed_by = worker, pending_key = null,
+            claimed_until = moment + claim_millis, counted = settings.concurrency is not null or settings.limits_groups is true
+          from chosen where c.id = chosen.id
+          returning c.*
+        )
+        select 'claimed', c.id, c.claims, c.queue, c.priority, c.attempts, c.sequence, c.enqueued_at, c.key, c.slot, c.parameters,
+          i.machine::text, i.id::text, c.round, c.ordered, c.group_name
+        from claimed c left join ${schema}.instances i on i.instance = c.instance;`
+
+/** Returns a row that says something of a queue. */
+const tell = (kind: string, number: string): string => `
+        return query select '${kind}', ${number}, null::integer, wanted, null::integer, null::integer, null::integer, null::bigint, null::text,
+          null::text, null::text, null::text, null::text, null::integer, null::boolean, null::text;`
 
 /** Adds the commands of a relation to the counts of finished commands. Each connection adds to its own rows of `finished`. */
 export const countFinished = (schema: string, relation: string, count = "count(*)"): string => `
@@ -36,7 +58,7 @@ export const exchangeFunction = (schema: string): string => `
 create function ${schema}.exchange_commands(worker text, finished jsonb, wants jsonb, claim_millis bigint)
 returns table (
   kind text, number bigint, claim integer, queue text, priority integer, attempts integer, sequence integer, enqueued_at bigint,
-  key text, slot text, parameters text, machine text, instance_id text, round integer, ordered boolean
+  key text, slot text, parameters text, machine text, instance_id text, round integer, ordered boolean, group_name text
 )
 language plpgsql
 set enable_seqscan = off
@@ -52,6 +74,12 @@ declare
   pause bigint;
   due bigint;
   settings ${schema}.queues%rowtype;
+  grouped boolean;
+  held_back boolean;
+  visits integer;
+  visited bigint;
+  names text[];
+  frees bigint[];
 begin
   if jsonb_array_length(finished) > 0 then
     return query
@@ -76,7 +104,7 @@ begin
         returning c.id, c.queue, c.status
       ), counted as (${countFinished(schema, "done")})
       select 'refused', g.number, null::integer, null::text, null::integer, null::integer, null::integer, null::bigint, null::text,
-        null::text, null::text, null::text, null::text, null::integer, null::boolean
+        null::text, null::text, null::text, null::text, null::integer, null::boolean, null::text
       from given g
       -- A result that is stored already, and whose answer was lost, is not refused.
       where g.number not in (select id from done) and not exists (
@@ -97,6 +125,7 @@ begin
       -- What is counted from here on is what the worker before left.
       select * into settings from ${schema}.queues q where q.name = wanted for update;
     end if;
+    held_back := false;
 
     update ${schema}.commands c set waits = false
     where c.id in (
@@ -111,8 +140,7 @@ begin
       if allowed < room then
         room := greatest(0, allowed);
         pause := 500;
-        return query select 'busy', null::bigint, null::integer, wanted, null::integer, null::integer, null::integer, null::bigint,
-          null::text, null::text, null::text, null::text, null::text, null::integer, null::boolean;
+        ${tell("busy", "null::bigint")}
       end if;
     end if;
     if settings.rate_limit is not null then
@@ -125,38 +153,45 @@ begin
       end if;
     end if;
 
-    return query
-      with chosen as materialized (${openCommands(schema, "wanted", "moment", "room")} for update skip locked), claimed as (
-        update ${schema}.commands c
-        set status = 'processing', attempts = c.attempts + 1, claims = c.claims + 1, claimed_by = worker,
-          claimed_until = moment + claim_millis, counted = settings.concurrency is not null
-        from chosen where c.id = chosen.id
-        returning c.*
-      )
-      select 'claimed', c.id, c.claims, c.queue, c.priority, c.attempts, c.sequence, c.enqueued_at, c.key, c.slot, c.parameters,
-        i.machine::text, i.id::text, c.round, c.ordered
-      from claimed c left join ${schema}.instances i on i.instance = c.instance;
-    get diagnostics taken = row_count;
+    grouped := ${hasGroups(schema)};
+    if grouped then
+      taken := 0;
+      names := null;
+      if room > 0 then
+        ${lockQueue(schema)}
+        ${chooseGroups(schema)}
+        if due is not null then
+          pause := least(pause, greatest(0, due - moment));
+        end if;
+        if visited >= visits then
+          -- There may be groups that were not visited.
+          pause := least(pause, 10);
+        end if;
+        if names is not null then
+          return query
+            with ${claimOfGroups(schema, isNext(schema))}, ${claimChosen(schema)}
+          get diagnostics taken = row_count;
+          if taken < room and ${isLeft(schema)} then
+            pause := least(pause, case when taken = 0 then 100 else 1 end);
+          end if;
+        end if;
+        if held_back and taken < room then
+          pause := least(pause, 500);
+          ${tell("busy", "null::bigint")}
+        end if;
+      end if;
+    else
+      return query
+        with chosen as materialized (${openCommands(schema, "wanted", "moment", "room")} for update skip locked), ${claimChosen(schema)}
+      get diagnostics taken = row_count;
+    end if;
 
     if settings.rate_limit is not null and taken > 0 then
-      -- Starts in the same sixty-fourth of the interval count as one, at the later time.
-      update ${schema}.queues q set starts = (
-        select jsonb_agg(jsonb_build_array(at, count) order by at)
-        from (
-          select max(s.at) as at, sum(s.count) as count
-          from (
-            select (s ->> 0)::bigint as at, (s ->> 1)::bigint as count from jsonb_array_elements(q.starts) s
-            union all select moment, taken
-          ) s
-          where s.at > moment - q.rate_interval
-          group by s.at * 64 / q.rate_interval
-        ) s
-      )
-      where q.name = wanted;
+      update ${schema}.queues q set starts = ${schema}.later_starts(q.starts, q.rate_interval, moment, taken) where q.name = wanted;
     end if;
 
     select min(w.run_at) into due from ${schema}.commands w where w.queue = wanted and w.waits;
-    if taken < room then
+    if taken < room and not (grouped and pause is not null) then
       -- All that is open is being executed, or waits for something that is: what a dead worker had is free when its claim ends.
       select least(due, min(c.claimed_until)) into due
       from ${schema}.commands c where c.queue = wanted and c.finished_at is null and not c.waits;
@@ -165,8 +200,7 @@ begin
       pause := least(pause, greatest(0, due - moment));
     end if;
     if pause is not null then
-      return query select 'next', pause, null::integer, wanted, null::integer, null::integer, null::integer, null::bigint, null::text,
-        null::text, null::text, null::text, null::text, null::integer, null::boolean;
+      ${tell("next", "pause")}
     end if;
   end loop;
 end

@@ -1,6 +1,6 @@
 /** Stores commands that application code enqueues. Both statements return the new ones: `(number, key, queue)`. */
 
-/** Rows: key, queue, slot, parameters, machine, id, priority, ordered, time, delay. */
+/** Rows: key, queue, slot, parameters, machine, id, priority, ordered, time, delay, group, pending key. */
 const input = (schema: string): string => `
   input as materialized (
     select c, moment, instance, run_at, run_at > moment as waits
@@ -12,15 +12,16 @@ const input = (schema: string): string => `
     where c ->> 4 is null or instance is not null
   )`
 
-const columns = "key, queue, slot, parameters, instance, sequence, priority, ordered, run_at, waits, enqueued_at"
+const columns = "key, queue, slot, parameters, instance, sequence, priority, ordered, run_at, waits, enqueued_at, group_name, pending_key"
 
-const values = "c ->> 0, c ->> 1, c ->> 2, c ->> 3, instance, -1, (c ->> 6)::integer, (c ->> 7)::integer = 1, run_at, waits, moment"
+const values = (pendingKey: string): string =>
+  `c ->> 0, c ->> 1, c ->> 2, c ->> 3, instance, -1, (c ->> 6)::integer, (c ->> 7)::integer = 1, run_at, waits, moment, c ->> 10, ${pendingKey}`
 
 export const insertCommands = (schema: string): string => `
   with ${input(schema)}
   insert into ${schema}.commands as stored (${columns})
-  select ${values} from input
-  on conflict (key, queue) do nothing
+  select ${values("c ->> 11")} from input
+  on conflict do nothing
   returning stored.id as number, stored.key, stored.queue`
 
 /**
@@ -34,14 +35,14 @@ export const insertCommands = (schema: string): string => `
 export const insertForWorker = (schema: string): string => `
   with ${input(schema)}, claimable as materialized (
     select not exists (
-      select from ${schema}.queues q where q.name = $2::text and (q.paused or q.concurrency is not null or q.rate_limit is not null)
+      select from ${schema}.queues q where q.name = $2::text and (q.paused or q.concurrency is not null or q.rate_limit is not null or q.limits_groups)
     ) as at_once
   ), placed as (
     select *, at_once and not waits and (c ->> 7)::integer = 0 as claimed from input cross join claimable
   )
   insert into ${schema}.commands as stored (${columns}, status, attempts, claims, claimed_by, claimed_until)
-  select ${values}, case when claimed then 'processing' else 'pending' end, claimed::integer, claimed::integer,
+  select ${values("case when not claimed then c ->> 11 end")}, case when claimed then 'processing' else 'pending' end, claimed::integer, claimed::integer,
     case when claimed then $3::text end, case when claimed then moment + $4::bigint end
   from placed
-  on conflict (key, queue) do nothing
+  on conflict do nothing
   returning stored.id as number, stored.key, stored.queue, stored.claims, stored.enqueued_at`

@@ -1,7 +1,18 @@
 /** Rows of commands and queues as records; the column names are the same on SQLite and PostgreSQL. */
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { ClaimedCommand, CommandCount, CommandStatus, Finished, NewCommand, QueueRecord, StoredCommand } from "../contract/Commands.ts"
+import type {
+  ClaimedCommand,
+  CommandCount,
+  CommandStatus,
+  Finished,
+  GroupLimits,
+  GroupRecord,
+  NewCommand,
+  QueueRecord,
+  Rate,
+  StoredCommand,
+} from "../contract/Commands.ts"
 import type { InstanceKey } from "../contract/Commit.ts"
 import type { Row } from "./Row.ts"
 import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
@@ -18,6 +29,7 @@ export const storedCommandOf = (row: Row): StoredCommand => ({
   status: commandStatusOf(row),
   priority: wholeOf(row, "priority"),
   ordered: flagOf(row, "ordered"),
+  group: groupOf(row),
   attempts: wholeOf(row, "attempts"),
   round: wholeOf(row, "round"),
   runAt: wholeOf(row, "run_at"),
@@ -40,13 +52,17 @@ export const claimedCommandOf = (row: Row): ClaimedCommand => ({
   sequence: wholeOf(row, "sequence"),
   priority: wholeOf(row, "priority"),
   ordered: flagOf(row, "ordered"),
+  group: groupOf(row),
   attempts: wholeOf(row, "attempts"),
   round: wholeOf(row, "round"),
   enqueuedAt: wholeOf(row, "enqueued_at"),
 })
 
-/** `returning` guarantees no order. */
-export const byTurn = (left: ClaimedCommand, right: ClaimedCommand): number => right.priority - left.priority || left.number - right.number
+/** A command without a group has an empty one. */
+const groupOf = (row: Row): string | undefined => {
+  const group = textOf(row, "group_name")
+  return group === "" ? undefined : group
+}
 
 const instanceOf = (row: Row): InstanceKey | undefined => {
   const machine = optionalTextOf(row, "machine")
@@ -88,14 +104,35 @@ export const commandCountOf = (row: Row): CommandCount => ({
 })
 
 export const queueOf = (row: Row): QueueRecord => {
-  const limit = optionalWholeOf(row, "rate_limit")
+  const perGroup = { concurrency: optionalWholeOf(row, "group_concurrency"), rate: rateOf(row, "group_rate") }
   return {
     queue: textOf(row, "name"),
     paused: flagOf(row, "paused"),
     concurrency: optionalWholeOf(row, "concurrency"),
-    rate: limit === undefined ? undefined : { limit, intervalMillis: wholeOf(row, "rate_interval") },
+    rate: rateOf(row, "rate"),
+    perGroup: hasLimits(perGroup) ? perGroup : undefined,
   }
 }
+
+const rateOf = (row: Row, name: string): Rate | undefined => {
+  const limit = optionalWholeOf(row, `${name}_limit`)
+  return limit === undefined ? undefined : { limit, intervalMillis: wholeOf(row, `${name}_interval`) }
+}
+
+const hasLimits = ({ concurrency, rate }: GroupLimits): boolean => concurrency !== undefined || rate !== undefined
+
+/** A group's own limits; undefined where it has none. */
+export const ownLimitsOf = (row: Row): GroupLimits | undefined => {
+  const own = { concurrency: optionalWholeOf(row, "concurrency"), rate: rateOf(row, "rate") }
+  return hasLimits(own) ? own : undefined
+}
+
+export const groupRecordOf = (row: Row): GroupRecord => ({
+  group: textOf(row, "name"),
+  pending: wholeOf(row, "pending"),
+  running: wholeOf(row, "running"),
+  own: ownLimitsOf(row),
+})
 
 /** Number, claim, status, problem, delay, attempts to take back. */
 export const finishedRow = ({ number, claim, verdict }: Finished): ReadonlyArray<string | number | null> => {
@@ -115,7 +152,7 @@ export const finishedRow = ({ number, claim, verdict }: Finished): ReadonlyArray
   }
 }
 
-/** Key, queue, slot, parameters, machine, id, priority, ordered, earliest time to run, delay. */
+/** Key, queue, slot, parameters, machine, id, priority, ordered, earliest time to run, delay, group, pending key. */
 export const newCommandRow = (command: NewCommand): ReadonlyArray<string | number | null> => [
   command.key,
   command.queue,
@@ -127,4 +164,6 @@ export const newCommandRow = (command: NewCommand): ReadonlyArray<string | numbe
   command.ordered ? 1 : 0,
   command.runAt === undefined ? null : Math.ceil(command.runAt),
   Math.ceil(command.delayMillis),
+  command.group ?? "",
+  command.pendingKey ?? null,
 ]

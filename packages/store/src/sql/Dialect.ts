@@ -31,6 +31,8 @@ export interface Dialect {
   readonly leases: Fragment
   readonly commands: Fragment
   readonly queues: Fragment
+  /** The groups of queues: their own limits, and the starts that their rates count. */
+  readonly groups: Fragment
   readonly listing: Fragment
   readonly counts: Fragment
   /** The table of changes that the listing has not folded yet. */

@@ -7,16 +7,19 @@ import {
   type CommandFilter,
   type CommandStatus,
   type CommandsService,
+  type GroupLimits,
   type InstanceCommandPage,
+  mostCounted,
   mostOfInstance,
   type QueueSettings,
+  type Rate,
   unservedSample,
   withoutExecution,
 } from "../contract/Commands.ts"
 import type { InstanceKey } from "../contract/Commit.ts"
 import { machineOfInbox } from "../contract/Inbox.ts"
 import { unlimited } from "../contract/QueueLimits.ts"
-import { commandCountOf, commandStatusOf, queueOf, storedCommandOf } from "./CommandRows.ts"
+import { commandCountOf, commandStatusOf, groupRecordOf, queueOf, storedCommandOf } from "./CommandRows.ts"
 import type { Dialect } from "./Dialect.ts"
 import { keysOf } from "./keys.ts"
 import type { Row } from "./Row.ts"
@@ -104,17 +107,32 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
         ? Effect.succeed(0)
         : persisting("purge", anyMachine)(Effect.map(remove(dialect, statuses, finishedBefore, limit), (rows) => rows.length)),
     configure: (queue, settings) => {
-      const counted = settings.concurrency === undefined ? Effect.void : Effect.asVoid(countRunning(dialect, queue))
-      return changing(Effect.andThen(Effect.asVoid(configure(dialect, queue, settings)), counted))
+      const isCounted = settings.concurrency !== undefined || settings.perGroup !== undefined
+      return changing(
+        Effect.gen(function* () {
+          yield* configure(dialect, queue, settings)
+          if ("perGroup" in settings) yield* noteGroupLimits(dialect, queue)
+          if (isCounted) yield* countRunning(dialect, queue)
+        }),
+      )
     },
     queues: reading(Effect.map(queueRows(dialect), (rows) => rows.map(queueOf))),
+    configureGroup: (queue, group, own) =>
+      changing(
+        Effect.gen(function* () {
+          yield* configureGroup(dialect, queue, group, own, yield* now)
+          yield* noteGroupLimits(dialect, queue)
+          if (own !== undefined) yield* countRunning(dialect, queue)
+        }),
+      ),
+    groups: (queue, limit, after = "") => reading(Effect.map(groupRows(dialect, queue, limit, after), (rows) => rows.map(groupRecordOf))),
   }
 }
 
 const select = (dialect: Dialect, condition: Fragment, limit: number, source = dialect.commands, order: "asc" | "desc" = "asc") => {
   const { sql, instances } = dialect
   return sql<Row>`
-  select c.id as number, c.key, c.queue, c.slot, c.parameters, c.sequence, c.status, c.priority, c.ordered, c.attempts, c.round,
+  select c.id as number, c.key, c.queue, c.slot, c.parameters, c.sequence, c.status, c.priority, c.ordered, c.group_name, c.attempts, c.round,
     c.run_at, c.claimed_by, c.claimed_until, c.last_error, c.errors, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
   from ${source} c left join ${instances} i on i.instance = c.instance
   where ${condition} order by c.id ${sql.literal(order)} limit ${limit}`
@@ -221,7 +239,8 @@ const firstOf = ({ sql, commands, instances }: Dialect, queue: string, overdueMi
     select ${machine} as machine, f.status from (
       select * from (
         select o.instance, o.status, o.run_at from ${commands} o
-        where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.priority desc, o.id limit ${limit}
+        where o.queue = ${queue} and o.finished_at is null and not o.waits
+        order by o.group_name, o.priority desc, o.id limit ${limit}
       ) ready
       union all
       select * from (
@@ -244,13 +263,13 @@ const lookedAt = 1000
 const claimedIn = ({ sql, commands }: Dialect, queue: string) => sql<Row>`
   select c.id, c.claims, c.claimed_by from (
     select o.id, o.claims, o.claimed_by, o.status from ${commands} o
-    where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.priority desc, o.id limit ${lookedAt}
+    where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.group_name, o.priority desc, o.id limit ${lookedAt}
   ) c where c.status = 'processing'`
 
 const oldestIn = ({ sql, commands }: Dialect, queue: string) => sql<Row>`
   select min(c.enqueued_at) as at from (
     select o.enqueued_at, o.status from ${commands} o
-    where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.priority desc, o.id limit ${lookedAt}
+    where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.group_name, o.priority desc, o.id limit ${lookedAt}
   ) c where c.status = 'pending'`
 
 const handBack = ({ sql, commands, claims }: Dialect, worker: string, held: ReadonlyArray<number>) => sql<Row>`
@@ -285,7 +304,7 @@ const countFailed = (dialect: Dialect, filter: Retried) => {
 
 const giveUp = ({ sql, commands, finishing }: Dialect, chosen: Fragment, reason: string, now: Fragment) =>
   sql<Row>`${finishing(sql`
-  update ${commands} as c set status = 'skipped', waits = false, dead = false, last_error = ${reason}, finished_at = ${now}
+  update ${commands} as c set status = 'skipped', waits = false, dead = false, pending_key = null, last_error = ${reason}, finished_at = ${now}
   where ${chosen} and status in ('failed', 'pending')
   returning id, queue, status`)}`
 
@@ -297,21 +316,87 @@ const remove = ({ sql, commands }: Dialect, statuses: ReadonlyArray<CommandStatu
 
 /** Settings that are not given are unchanged. */
 const configure = ({ sql, queues }: Dialect, queue: string, settings: Partial<QueueSettings>) => {
-  const { paused, concurrency, rate } = { ...unlimited, ...settings }
+  const { paused, concurrency, rate, perGroup } = { ...unlimited, ...settings }
   const given = [
     ...("paused" in settings ? [sql`paused = excluded.paused`] : []),
     ...("concurrency" in settings ? [sql`concurrency = excluded.concurrency`] : []),
     ...("rate" in settings ? [sql`rate_limit = excluded.rate_limit, rate_interval = excluded.rate_interval, starts = '[]'`] : []),
+    ...("perGroup" in settings
+      ? [
+          sql`group_concurrency = excluded.group_concurrency, group_rate_limit = excluded.group_rate_limit,
+            group_rate_interval = excluded.group_rate_interval`,
+        ]
+      : []),
   ]
   return sql`
-    insert into ${queues} (name, paused, concurrency, rate_limit, rate_interval)
-    values (${queue}, ${sql.literal(String(paused))}, ${concurrency ?? null}, ${rate?.limit ?? null}, ${rate === undefined ? null : Math.ceil(rate.intervalMillis)})
+    insert into ${queues} (
+      name, paused, concurrency, rate_limit, rate_interval, group_concurrency, group_rate_limit, group_rate_interval
+    )
+    values (${queue}, ${sql.literal(String(paused))}, ${concurrency ?? null}, ${rate?.limit ?? null}, ${intervalOf(rate)},
+      ${perGroup?.concurrency ?? null}, ${perGroup?.rate?.limit ?? null}, ${intervalOf(perGroup?.rate)})
     on conflict (name) do ${given.length === 0 ? sql.literal("nothing") : sql`update set ${sql.csv(given)}`}`
+}
+
+const intervalOf = (rate: Rate | undefined): number | null => (rate === undefined ? null : Math.ceil(rate.intervalMillis))
+
+/** Claims count the commands of each group where one has a limit. */
+const noteGroupLimits = ({ sql, queues, groups }: Dialect, queue: string) =>
+  sql`
+    insert into ${queues} (name) values (${queue})
+    on conflict (name) do update set limits_groups = ${queues}.group_concurrency is not null or ${queues}.group_rate_limit is not null
+      or exists (select 1 from ${groups} g where g.queue = ${queue} and (g.concurrency is not null or g.rate_limit is not null))`
+
+const configureGroup = ({ sql, queues, groups }: Dialect, queue: string, group: string, own: GroupLimits | undefined, now: Fragment) => {
+  const limits = sql`concurrency = excluded.concurrency, rate_limit = excluded.rate_limit, rate_interval = excluded.rate_interval`
+  // Without limits of its own it is forgotten by a later claim.
+  const idleAt = own === undefined ? now : sql`null`
+  return Effect.andThen(
+    sql`insert into ${queues} (name) values (${queue}) on conflict (name) do nothing`,
+    sql`
+      insert into ${groups} (queue, name, concurrency, rate_limit, rate_interval, idle_at)
+      values (${queue}, ${group}, ${own?.concurrency ?? null}, ${own?.rate?.limit ?? null}, ${intervalOf(own?.rate)}, ${idleAt})
+      on conflict (queue, name) do update set ${limits}, idle_at = excluded.idle_at`,
+  )
+}
+
+/** A loose index scan: one step for each group, and few more for its commands. */
+const groupRows = ({ sql, commands, groups }: Dialect, queue: string, limit: number, after: string) => {
+  const open = sql`${commands} o where o.queue = ${queue} and o.finished_at is null and not o.waits`
+  const counted = sql.literal(String(mostCounted))
+  const first = (status: string) => sql`(
+    select count(*) from (
+      select o.status from ${open} and o.group_name = n.name order by o.priority desc, o.id limit ${counted}
+    ) f where f.status = ${status}
+  )`
+  return sql<Row>`
+    with recursive open (name, nth) as (
+      select min(o.group_name), 1 from ${open} and o.group_name > ${after}
+      union all
+      select (select min(o.group_name) from ${open} and o.group_name > open.name), nth + 1 from open
+      where open.name is not null and nth < ${limit}
+    )
+    select n.name, g.concurrency, g.rate_limit, g.rate_interval, ${first("pending")} as pending, ${first("processing")} as running
+    from (
+      select name from (
+        select name from open where name is not null
+        union
+        select * from (
+          select g.name from ${groups} g
+          where g.queue = ${queue} and g.name > ${after} and (g.concurrency is not null or g.rate_limit is not null)
+          order by g.name limit ${limit}
+        ) own
+      ) names order by name limit ${limit}
+    ) n
+    left join ${groups} g on g.queue = ${queue} and g.name = n.name
+    order by n.name`
 }
 
 /** Running commands count towards the new limit. */
 const countRunning = ({ sql, commands }: Dialect, queue: string) =>
-  sql`update ${commands} set counted = true where queue = ${queue} and finished_at is null and not waits and status = 'processing'`
+  sql`update ${commands} set counted = true
+    where queue = ${queue} and finished_at is null and not waits and status = 'processing' and not counted`
 
 const queueRows = ({ sql, queues }: Dialect) =>
-  sql<Row>`select name, paused, concurrency, rate_limit, rate_interval from ${queues} order by name`
+  sql<Row>`
+    select name, paused, concurrency, rate_limit, rate_interval, group_concurrency, group_rate_limit, group_rate_interval
+    from ${queues} order by name`

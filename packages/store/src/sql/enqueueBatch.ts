@@ -8,12 +8,13 @@ import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
 import { anyMachine, failingTyped, isContentProblem, isUndone, persistenceFailed, RowProblem } from "./StoreFailure.ts"
 
-/** Both return rows `(number, key, queue)`. */
 export interface EnqueueStatements {
-  /** Rows as JSON: stores those whose key is free and whose instance exists. */
+  /** Rows as JSON: stores those whose key and pending key are free and whose instance exists. Returns rows `(number, key, queue)`. */
   readonly insert: (rows: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
-  /** Rows `(key, queue)` as JSON. */
+  /** Rows `(key, queue, pending key)` as JSON. Returns rows `(number, key, queue, stored_key)`. */
   readonly find: (keys: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
+  /** Rows `(queue, pending key, parameters, time, delay)` as JSON. Returns rows `(number, queue, pending_key, stored_key)`. */
+  readonly replace: (rows: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 }
 
 /** How often a batch is tried that the database rolled back, or whose keys were freed between the two statements. */
@@ -25,21 +26,71 @@ export const writeCommands = (
   commands: ReadonlyArray<NewCommand>,
   attempts = 1,
 ): Effect.Effect<ReadonlyArray<EnqueueOutcome>, SqlError> =>
-  Effect.flatMap(
-    Effect.suspend(() => statements.insert(jsonOf(commands))),
-    (rows) => {
-      const inserted = numbersOf(rows)
-      const missing = commands.filter((command) => !inserted.has(nameOf(command)))
-      if (missing.length === 0) return Effect.succeed(outcomes(commands, inserted, new Map()))
-      return Effect.flatMap(statements.find(JSON.stringify(missing.map(({ key, queue }) => [key, queue]))), (found) => {
-        const existing = numbersOf(found)
-        const isGone = missing.some((command) => !existing.has(nameOf(command)) && command.instance === undefined)
-        // The command that had the key was removed in between, so that the key is free.
-        if (isGone && attempts < attemptLimit) return writeCommands(statements, commands, attempts + 1)
-        return Effect.succeed(outcomes(commands, inserted, existing))
-      })
-    },
-  )
+  Effect.gen(function* () {
+    const inserted = numbersOf(yield* Effect.suspend(() => statements.insert(jsonOf(commands))))
+    const missing = commands.filter((command) => !inserted.has(nameOf(command)))
+    if (missing.length === 0) return outcomes(commands, inserted, new Map())
+    const existing = yield* existingOf(statements, missing)
+    // The command that had the key was removed or claimed in between, so that the key is free.
+    const isGone = (command: NewCommand) =>
+      !existing.has(nameOf(command)) && (command.instance === undefined || command.pendingKey !== undefined)
+    const freed = missing.filter(isGone)
+    const given = outcomes(commands, inserted, existing)
+    if (freed.length === 0 || attempts === attemptLimit) return given
+    const later = (yield* writeCommands(statements, freed, attempts + 1)).values()
+    return commands.map((command, index): EnqueueOutcome => {
+      const outcome = inserted.has(nameOf(command)) || !isGone(command) ? given[index] : later.next().value
+      return outcome ?? { _tag: "NoInstance" }
+    })
+  })
+
+/** The stored commands in place of which these were not stored. */
+const existingOf = (statements: EnqueueStatements, missing: ReadonlyArray<NewCommand>): Effect.Effect<Existing, SqlError> =>
+  Effect.gen(function* () {
+    const replacing = missing.filter(({ replaces, pendingKey }) => replaces === true && pendingKey !== undefined)
+    const others = missing.filter((command) => !replacing.includes(command))
+    const found = new Map<string, ExistingCommand>()
+    if (others.length > 0) {
+      const keys = others.map(({ key, queue, pendingKey }) => [key, queue, pendingKey ?? null])
+      for (const row of yield* statements.find(JSON.stringify(keys)))
+        found.set(nameOf({ queue: textOf(row, "queue"), key: textOf(row, "key") }), existingIn(row))
+    }
+    if (replacing.length > 0) {
+      // The last one of a pending key replaces the others.
+      const last = new Map(replacing.map((command) => [pendingName(command), command]))
+      const rows = [...last.values()].map(({ queue, pendingKey, parameters, runAt, delayMillis }) => [
+        queue,
+        pendingKey,
+        parameters,
+        runAt === undefined ? null : Math.ceil(runAt),
+        Math.ceil(delayMillis),
+      ])
+      const replaced = new Map(
+        (yield* statements.replace(JSON.stringify(rows))).map((row) => [
+          pendingName({ queue: textOf(row, "queue"), pendingKey: textOf(row, "pending_key") }),
+          existingIn(row),
+        ]),
+      )
+      for (const command of replacing) {
+        const stored = replaced.get(pendingName(command))
+        if (stored !== undefined) found.set(nameOf(command), stored)
+      }
+    }
+    return found
+  })
+
+interface ExistingCommand {
+  readonly number: number
+  readonly key: string
+}
+
+/** By the queue and key that were given. */
+type Existing = ReadonlyMap<string, ExistingCommand>
+
+const existingIn = (row: Row): ExistingCommand => ({ number: wholeOf(row, "number"), key: textOf(row, "stored_key") })
+
+const pendingName = ({ queue, pendingKey = "" }: { readonly queue: string; readonly pendingKey?: string | undefined }): string =>
+  `${queue}\u0000${pendingKey}`
 
 /** Many large commands together may exceed the longest possible string: then each is written alone. */
 const jsonOf = (commands: ReadonlyArray<NewCommand>): string => {
@@ -83,7 +134,7 @@ const numbersOf = (rows: ReadonlyArray<Row>): Map<string, number> =>
 const outcomes = (
   commands: ReadonlyArray<NewCommand>,
   inserted: ReadonlyMap<string, number>,
-  existing: ReadonlyMap<string, number>,
+  existing: Existing,
 ): ReadonlyArray<EnqueueOutcome> => {
   const seen = new Set<string>()
   return commands.map((command): EnqueueOutcome => {
@@ -93,6 +144,7 @@ const outcomes = (
     seen.add(name)
     if (number !== undefined) return { _tag: isFirst ? "Enqueued" : "Existing", number }
     const known = existing.get(name)
-    return known === undefined ? { _tag: "NoInstance" } : { _tag: "Existing", number: known }
+    if (known === undefined) return { _tag: "NoInstance" }
+    return { _tag: "Existing", number: known.number, ...(known.key === command.key ? {} : { key: known.key }) }
   })
 }

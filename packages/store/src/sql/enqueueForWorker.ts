@@ -7,7 +7,7 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { DirectHandoff } from "../contract/CommandSignal.ts"
 import type { ClaimedCommand, NewCommand } from "../contract/Commands.ts"
 import type { Stored } from "../contract/Enqueuer.ts"
-import { byTurn } from "./CommandRows.ts"
+import { inTurns } from "../contract/GroupTurns.ts"
 import { type EnqueueStatements, enqueueBatch } from "./enqueueBatch.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
@@ -47,17 +47,17 @@ export const enqueueForWorker = (
 const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>): ReadonlyArray<ClaimedCommand> => {
   const taken = new Map(rows.filter((row) => wholeOf(row, "claims") === 1).map((row) => [textOf(row, "key"), row]))
   const claimed: Array<ClaimedCommand> = []
-  for (const { key, queue, slot, parameters, instance, priority, ordered } of commands) {
+  for (const { key, queue, slot, parameters, instance, priority, ordered, group } of commands) {
     const row = taken.get(key)
     if (row === undefined) continue
     // If a key occurs twice in the batch, the first command counts.
     taken.delete(key)
     const enqueuedAt = wholeOf(row, "enqueued_at")
     const number = wholeOf(row, "number")
-    const placed = { number, claim: 1, key, queue, slot, parameters, instance, sequence: -1, priority, ordered }
+    const placed = { number, claim: 1, key, queue, slot, parameters, instance, sequence: -1, priority, ordered, group }
     claimed.push({ ...placed, attempts: 1, round: 0, enqueuedAt })
   }
-  return claimed.sort(byTurn)
+  return inTurns(claimed)
 }
 
 /** A worker that is not notified would wait forever. */

@@ -107,6 +107,13 @@ const Limits = struct({
   http: optional(Http),
 })
 
+/** From 1 to the largest limit that every store can keep. */
+const Limit = Schema.Int.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(2_147_483_647))
+
+const groupLimits = { concurrency: optional(Limit), rate: optional(struct({ limit: Limit, interval: duration })) }
+
+const Queue = struct({ ...groupLimits, perGroup: optional(struct(groupLimits)) })
+
 const Cluster = struct({
   // `--cluster` of the command line may give it.
   address: Schema.optional(Schema.String),
@@ -133,6 +140,7 @@ const Settings = struct({
   retention: optional(Schema.Record(Schema.String, duration)),
   commandRetention: optional(struct({ finished: optional(duration), deadLetters: optional(duration) })),
   limits: optional(Limits),
+  queues: optional(Schema.Record(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200)), Queue)),
   schedules: optional(Schema.Array(declared<Schedule>(isSchedule, 'a schedule made with schedule("name", { ... })'))),
   scheduleTargets: optional(Schema.Array(declared<ScheduleTarget>(isScheduleTarget, 'a target made with scheduleTarget("name", { ... })'))),
   webhooks: optional(Schema.Array(declared<Webhook>(isWebhook, 'a webhook made with webhook("name", { ... })'))),
@@ -151,6 +159,7 @@ type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers" 
   readonly knowledge?: unknown
   readonly uploads?: ReadonlyArray<UploadType>
   readonly limits?: WorkspaceLimits
+  readonly queues?: Config["queues"]
   readonly upcasters?: Readonly<Record<string, object>>
   readonly retention?: Readonly<Record<string, Duration.Input>>
   readonly commandRetention?: Config["commandRetention"]

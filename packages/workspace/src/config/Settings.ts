@@ -1,5 +1,5 @@
 /** The settings of a configuration, as types. */
-import type { Engine, Upcasters } from "@detent/durable"
+import type { Engine, Queues, Upcasters } from "@detent/durable"
 import type { KnownWorkflow } from "@detent/durable/promise"
 import type { Schedule, ScheduleTarget } from "@detent/durable/Schedules"
 import type { KnowledgeSettings } from "@detent/knowledge"
@@ -93,6 +93,11 @@ interface PlainSettings {
    */
   readonly commandRetention?: { readonly finished?: Duration.Input; readonly deadLetters?: Duration.Input }
   readonly limits?: WorkspaceLimits
+  /**
+   * Limits of queues and of each of their groups, by the name of the queue, for all processes together. A queue that has limits in the
+   * database, or is paused, keeps what it has: they are changed while the system runs, by `detent queue limit`, the API or the console.
+   */
+  readonly queues?: Readonly<Record<string, Queues.QueueLimits>>
   /** What starts at which times, made with `schedule`. */
   readonly schedules?: ReadonlyArray<Schedule>
   /** What schedules may start that are created over the API, made with `scheduleTarget`. */

@@ -1,5 +1,17 @@
 /** Operations on commands, queues and dead timers. Sensitive parameters are hidden. */
-import { type CommandCount, Commands, DeadLetters, Journal, type QueueSettings, Queues, type StoredCommand, Timers } from "@detent/durable"
+import {
+  type CommandCount,
+  Commands,
+  DeadLetters,
+  type GroupLimits,
+  type GroupRecord,
+  Journal,
+  type QueueSettings,
+  Queues,
+  type StoredCommand,
+  Timers,
+} from "@detent/durable"
+import type { Rate } from "@detent/store"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -18,6 +30,7 @@ export const commandView = ({ instance, worker, problem, finishedAt, ...command 
   sequence: command.sequence,
   status: command.status,
   priority: command.priority,
+  ...optional({ group: command.group }),
   attempts: command.attempts,
   ...(command.round === 0 ? {} : { round: command.round }),
   runAt: command.runAt,
@@ -203,6 +216,7 @@ const queueView = Effect.fnUntraced(function* (queue: string, settings: QueueSet
     queue,
     paused: settings?.paused ?? false,
     ...optional({ concurrency: settings?.concurrency, rate: settings?.rate, oldestPendingAt }),
+    ...optional({ perGroup: settings?.perGroup === undefined ? undefined : optional<GroupLimits>(settings.perGroup) }),
     counts: byStatus,
     running,
     workers: [...claims]
@@ -211,21 +225,58 @@ const queueView = Effect.fnUntraced(function* (queue: string, settings: QueueSet
   }
 })
 
-export interface QueueLimitChange {
-  /** Null: no limit. */
+/** Null: no limit. */
+export interface GroupLimitChange {
   readonly concurrency?: number | null | undefined
-  readonly rate?: { readonly limit: number; readonly intervalMillis: number } | null | undefined
+  readonly rate?: Rate | null | undefined
+}
+
+export interface QueueLimitChange extends GroupLimitChange {
+  /** Replaces the limits of each group that has none of its own. */
+  readonly perGroup?: GroupLimitChange | null | undefined
 }
 
 /** Sets the given limits and keeps the others. */
-export const limitQueue = Effect.fn("commands.limitQueue")(function* (queue: string, { concurrency, rate }: QueueLimitChange) {
+export const limitQueue = Effect.fn("commands.limitQueue")(function* (queue: string, { concurrency, rate, perGroup }: QueueLimitChange) {
   yield* Queues.limit(queue, {
     ...(concurrency === undefined ? {} : { concurrency: concurrency ?? undefined }),
-    ...(rate === undefined ? {} : { rate: rate === null ? undefined : { limit: rate.limit, interval: rate.intervalMillis } }),
+    ...(rate === undefined ? {} : { rate: rateOf(rate) }),
+    ...(perGroup === undefined ? {} : { perGroup: perGroup === null ? undefined : groupLimitsOf(perGroup) }),
   })
   const found = (yield* queues).find((one) => one.queue === queue)
   // `queues` lists every queue with settings; the default satisfies the type.
   return found ?? { queue, paused: false, counts: {}, running: 0, workers: [] }
+})
+
+const rateOf = (rate: Rate | null | undefined) =>
+  rate === null || rate === undefined ? undefined : { limit: rate.limit, interval: rate.intervalMillis }
+
+const groupLimitsOf = ({ concurrency, rate }: GroupLimitChange): Queues.GroupLimits => ({
+  concurrency: concurrency ?? undefined,
+  rate: rateOf(rate),
+})
+
+/** A page of the groups of a queue that have commands to execute or limits of their own, by name. */
+export const queueGroups = Effect.fn("commands.queueGroups")(function* (queue: string, limit: number, after?: string) {
+  const found = yield* Queues.groups(queue, { limit: limit + 1, ...optional({ after }) })
+  return {
+    groups: found.slice(0, limit).map(groupView),
+    ...optional({ next: found.length > limit ? found[limit - 1]?.group : undefined }),
+  }
+})
+
+const groupView = ({ group, pending, running, own }: GroupRecord) => ({
+  group,
+  pending,
+  running,
+  ...optional({ own: own === undefined ? undefined : optional<GroupLimits>(own) }),
+})
+
+/** Replaces the limits of one group. Without any, those of all groups apply. */
+export const limitGroup = Effect.fn("commands.limitGroup")(function* (queue: string, group: string, change: GroupLimitChange) {
+  const { concurrency, rate } = change
+  yield* Queues.limitGroup(queue, group, groupLimitsOf(change))
+  return { queue, group, ...optional({ concurrency: concurrency ?? undefined, rate: rate ?? undefined }) }
 })
 
 export const pauseQueue = (queue: string) => Queues.pause(queue)

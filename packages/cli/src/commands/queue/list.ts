@@ -4,7 +4,7 @@ import { command } from "../../line/Command.ts"
 import { countText } from "../../machine/MachineView.ts"
 import { Output } from "../../output/Output.ts"
 import { observing } from "../../workspace/Opening.ts"
-import { rateText } from "./shared.ts"
+import { limitsText, rateText } from "./shared.ts"
 
 export default command(
   {
@@ -24,6 +24,7 @@ export default command(
           { title: "", of: ({ paused }) => (paused ? "paused" : ""), looks: (text, _, style) => style.yellow(text) },
           { title: "CONCURRENCY", of: ({ concurrency }) => String(concurrency ?? "") },
           { title: "RATE", of: ({ rate }) => (rate === undefined ? "" : rateText(rate)) },
+          { title: "EACH GROUP", of: ({ perGroup }) => (perGroup === undefined ? "" : limitsText(perGroup)) },
           { title: "WORKERS", of: ({ workers }) => workers.length },
           { title: "COMMANDS", of: ({ counts }) => countText(counts) || "none" },
         ],

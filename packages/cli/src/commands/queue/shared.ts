@@ -16,6 +16,17 @@ export type Rate = NonNullable<operations.QueueLimitChange["rate"]>
 
 export const rateText = ({ limit: most, intervalMillis }: Rate): string => `${most} in ${durationText(intervalMillis)}`
 
+export interface Limits {
+  readonly concurrency?: number
+  readonly rate?: Rate
+}
+
+export const limitsText = ({ concurrency, rate }: Limits): string =>
+  [
+    concurrency === undefined ? "no concurrency limit" : `concurrency ${concurrency}`,
+    rate === undefined ? "no rate limit" : rateText(rate),
+  ].join(", ")
+
 /** Changes the database directly, without a server: workers read the settings of queues from the database. */
 export const changed = (
   input: Place & { readonly queue: string; readonly key: string | undefined },

@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { countFinished, exchangeFunction } from "../exchangeFunction.ts"
+import { laterStarts } from "../groupTurns.ts"
 import { inboxFunctions } from "../inboxFunctions.ts"
 
 /**
@@ -158,6 +159,9 @@ const timers = (schema: string) => [
  * - `claims` grows with every claim: a worker with an earlier claim can no longer finish the command.
  * - A command that failed for good and that an operator retries begins a new `round`; its instance accepts the event that follows once per
  *   round. `errors`: those of its first and latest executions, as JSON.
+ * - `group_name` is empty for a command without a group. A claim of a queue with groups reads the first commands of the next groups, in the
+ *   order of their names; `turn` is the last group that it took one of. See groupTurns.ts.
+ * - `pending_key` is removed by the claim, so that the same pending key makes a new command from then on.
  * - Ended commands are found by a BRIN index: it costs next to nothing to keep, and old ones lie together.
  */
 const commands = (schema: string) => [
@@ -179,16 +183,19 @@ const commands = (schema: string) => [
     dead boolean not null default false,
     status text not null default 'pending',
     queue text collate "C" not null,
+    group_name text collate "C" not null default '',
     key text collate "C" not null,
     slot text not null,
     parameters text not null,
+    pending_key text collate "C",
     claimed_by text,
     last_error text,
     errors text
   ) with (fillfactor = 50, ${vacuumSoon})`,
   // Keys are unique within their queue. The index also finds a key in any queue.
   `create unique index commands_key_in_queue on ${schema}.commands (key, queue)`,
-  `create index commands_open on ${schema}.commands (queue, priority desc, id) where finished_at is null and not waits`,
+  `create unique index commands_pending_key on ${schema}.commands (pending_key, queue) where pending_key is not null`,
+  `create index commands_open on ${schema}.commands (queue, group_name, priority desc, id) where finished_at is null and not waits`,
   `create index commands_waiting on ${schema}.commands (queue, run_at) where waits`,
   `create index commands_ordered on ${schema}.commands (instance, id) where ordered and finished_at is null`,
   `create index commands_instance on ${schema}.commands (instance, id) where instance is not null`,
@@ -201,8 +208,27 @@ const commands = (schema: string) => [
     concurrency integer,
     rate_limit integer,
     rate_interval bigint,
-    starts jsonb not null default '[]'
+    starts jsonb not null default '[]',
+    group_concurrency integer,
+    group_rate_limit integer,
+    group_rate_interval bigint,
+    limits_groups boolean not null default false,
+    turn text collate "C" not null default ''
   )`,
+  // Limits of groups, where they differ from those of their queue, and the starts that the rates of groups count. A row without limits is
+  // removed once its starts no longer count, from `idle_at` on.
+  `create table ${schema}.groups (
+    queue text collate "C" not null,
+    name text collate "C" not null,
+    concurrency integer,
+    rate_limit integer,
+    rate_interval bigint,
+    idle_at bigint,
+    starts jsonb not null default '[]',
+    primary key (queue, name)
+  )`,
+  `create index groups_idle on ${schema}.groups (queue, idle_at) where idle_at is not null`,
+  laterStarts(schema),
   // The number of finished commands of each queue, so that counting does not read them all. The call that finishes commands adds to it, once
   // per queue. Two workers that add to the same row would wait for each other's disk sync. So each connection has a row of its own, or shares
   // it with few; the count is their sum, and one row alone may be negative.

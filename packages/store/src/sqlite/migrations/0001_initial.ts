@@ -157,7 +157,8 @@ const timers = [
  * A command `waits` until it is due, because it was delayed or will be retried. One partial index has the commands that can be claimed or
  * are claimed, in the order of claims; claiming changes no indexed column. `claims` grows with every claim: a worker with an earlier claim
  * can no longer finish the command. A command that failed for good and that an operator retries begins a new `round`; its instance accepts
- * the event that follows once per round. `errors`: those of its first and latest executions, as JSON.
+ * the event that follows once per round. `errors`: those of its first and latest executions, as JSON. `group_name` is empty for a command
+ * without a group; a claim removes `pending_key`.
  */
 const commands = [
   `create table detent_commands (
@@ -165,8 +166,10 @@ const commands = [
     instance integer,
     key text not null,
     queue text not null,
+    group_name text not null default '',
     slot text not null,
     parameters text not null,
+    pending_key text,
     sequence integer not null,
     status text not null default 'pending',
     waits integer not null default 0,
@@ -187,7 +190,8 @@ const commands = [
   )`,
   // Keys are unique within their queue. The index also finds a key in any queue.
   `create unique index detent_commands_key on detent_commands (key, queue)`,
-  `create index detent_commands_open on detent_commands (queue, priority desc, id) where finished_at is null and not waits`,
+  `create unique index detent_commands_pending_key on detent_commands (pending_key, queue) where pending_key is not null`,
+  `create index detent_commands_open on detent_commands (queue, group_name, priority desc, id) where finished_at is null and not waits`,
   `create index detent_commands_waiting on detent_commands (queue, run_at) where waits`,
   `create index detent_commands_ordered on detent_commands (instance, id) where ordered and finished_at is null`,
   `create index detent_commands_instance on detent_commands (instance, id) where instance is not null`,
@@ -200,8 +204,26 @@ const commands = [
     concurrency integer,
     rate_limit integer,
     rate_interval integer,
-    starts text not null default '[]'
+    starts text not null default '[]',
+    group_concurrency integer,
+    group_rate_limit integer,
+    group_rate_interval integer,
+    limits_groups integer not null default 0,
+    turn text not null default ''
   ) without rowid`,
+  // Limits of groups, where they differ from those of their queue, and the starts that the rates of groups count. A row without limits is
+  // removed once its starts no longer count, from `idle_at` on.
+  `create table detent_groups (
+    queue text not null,
+    name text not null,
+    concurrency integer,
+    rate_limit integer,
+    rate_interval integer,
+    idle_at integer,
+    starts text not null default '[]',
+    primary key (queue, name)
+  ) without rowid`,
+  `create index detent_groups_idle on detent_groups (queue, idle_at) where idle_at is not null`,
   // The number of finished commands of each queue, so that counting does not read them all. The transaction that finishes a batch adds to it
   // once per queue: a trigger for each command would add 1.5 µs to 13 µs. Triggers count commands that any statement skips or removes.
   `create table detent_finished (
