@@ -67,6 +67,7 @@ beforeAll(async () => {
   await succeeded("instance", "send", "hall", "Switch", "--with", '{"level":3}', "--key", "k-1")
   assert.strictEqual((await detent("worker", "--until-idle")).code, 1)
   await succeeded("queue", "pause", "mails", "--key", "pause-1")
+  await succeeded("token", "create", "ci", "--role", "operate")
   await succeeded("batch", "run", "corpus")
   assert.strictEqual((await detent("upload", "run", "items.jsonl")).code, 5)
   await writeFile(join(cwd, "products.json"), JSON.stringify(products))
@@ -97,6 +98,8 @@ describe("a workspace that is copied", () => {
           "detent.domain_journals",
           "detent.domain_projections",
           "detent.request_keys",
+          "detent.audit",
+          "detent.tokens",
           "detent.upload_batches",
           "detent.upload_entries",
           "detent.upload_items",

@@ -19,6 +19,8 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/sql/SqlClient"
+import { AccessTokens } from "../AccessTokens.ts"
+import { AuditLog } from "../AuditLog.ts"
 import { type Database, databaseOf, type Stores, storesIn } from "../Database.ts"
 import { belowData } from "../DataLocation.ts"
 import { RequestKeys } from "../RequestKeys.ts"
@@ -109,6 +111,8 @@ const storesOf = (database: Database) =>
 
 const isUsed = (tables: ReadonlySet<string>) => ({
   requests: tables.has("detent.request_keys"),
+  audit: tables.has("detent.audit"),
+  tokens: tables.has("detent.tokens"),
   events: tables.has("detent.domain_events"),
   // `extraction_runs` has no schema on SQLite.
   systems: tables.has("detent.extraction_runs") || tables.has("extraction_runs") || tables.has("detent.upload_batches"),
@@ -119,6 +123,8 @@ const isUsed = (tables: ReadonlySet<string>) => ({
 const prepare = Effect.fnUntraced(function* (stores: Context.Context<Stores>, tables: ReadonlySet<string>, data: string) {
   const used = isUsed(tables)
   if (used.requests) yield* opened(stores, RequestKeys.layer)
+  if (used.audit) yield* opened(stores, AuditLog.layer)
+  if (used.tokens) yield* opened(stores, AccessTokens.layer)
   if (used.events) yield* opened(stores, SqlEventJournal.layer({ journal: "batches" }))
   if (used.systems) yield* opened(stores, yield* systemsIn(data))
 })
