@@ -138,7 +138,7 @@ describe("acting in the console", unless(noBrowser), () => {
       const view = yield* client.instances.get({ params })
       assert.deepStrictEqual([view.status, view.state["count"]], ["running", 7])
       // The journal has the original event, and who replaced it, when and why.
-      yield* tab.shows("by the console: the note came later")
+      yield* tab.shows("by user console: the note came later")
       yield* tab.shows("Original event")
       const { entries } = yield* client.instances.history({ params, query: {} })
       assert.deepInclude(entries[0]?.replaced?.[0], {
