@@ -78,6 +78,7 @@ const write = Effect.gen(function* () {
   yield* leases.acquire("node", "node-1", 3_600_000)
   yield* commands.configure(queue, { concurrency: 100, rate: { limit: 50, intervalMillis: 1_000 } })
   yield* commands.configure("paused", { paused: true })
+  yield* commands.configureGroup("paused", "acme", { concurrency: 2, rate: { limit: 10, intervalMillis: 1_000 } })
   for (const name of ["done", "failed", "retried", "handled", "skipped"]) yield* commands.enqueue([command(name, name)])
   yield* finish("done", { _tag: "Completed" })
   yield* finish("failed", { _tag: "Failed", problem: "no such address" })
@@ -116,6 +117,7 @@ const read = Effect.gen(function* () {
     commands: (yield* commands.list({}, 100)).commands,
     commandCounts: yield* commands.counts,
     queues: yield* commands.queues,
+    groups: yield* commands.groups("paused", 10),
   }
 })
 
@@ -172,6 +174,10 @@ const reopens = (store: () => Layer.Layer<Journal | Timers | Leases | Commands |
     assert.deepStrictEqual(
       before.found.instances.map(({ id, labels }) => ({ id, labels })),
       [{ id: "found", labels: '{"tenant":"acme"}' }],
+    )
+    assert.deepStrictEqual(
+      before.groups.map(({ group, own }) => ({ group, concurrency: own?.concurrency })),
+      [{ group: "acme", concurrency: 2 }],
     )
     assert.deepStrictEqual(yield* opened(read), before)
     const continued = Effect.gen(function* () {
