@@ -32,6 +32,7 @@ export const sidebar = [
     text: "Machines",
     items: [
       { text: "Define", link: "/guides/define" },
+      { text: "Schemas of zod, valibot and arktype", link: "/guides/schemas" },
       { text: "Decide", link: "/guides/decide" },
       { text: "Test", link: "/guides/test" },
       { text: "Draw", link: "/guides/draw" },
