@@ -71,6 +71,7 @@ export const sidebar = [
       { text: "Security", link: "/guides/security" },
       { text: "Inside of your own server", link: "/guides/embed" },
       { text: "Call it from a page", link: "/guides/client" },
+      { text: "Agents and MCP", link: "/guides/agents" },
       { text: "Debug a stuck instance", link: "/guides/debug" },
       { text: "Troubleshooting", link: "/guides/troubleshooting" },
     ],
