@@ -66,6 +66,7 @@ export const sidebar = [
       { text: "On Kubernetes", link: "/guides/kubernetes" },
       { text: "On Google Cloud", link: "/guides/google-cloud" },
       { text: "Monitoring", link: "/guides/monitoring" },
+      { text: "Limits and cost", link: "/guides/limits" },
       { text: "Upgrade and roll back", link: "/guides/upgrade" },
       { text: "Backup and restore", link: "/guides/backup" },
       { text: "Security", link: "/guides/security" },
