@@ -61,6 +61,7 @@ export const sidebar = [
     text: "Operation",
     items: [
       { text: "On one machine", link: "/guides/one-machine" },
+      { text: "Docker and compose", link: "/guides/docker" },
       { text: "On PostgreSQL", link: "/guides/postgresql" },
       { text: "Many nodes", link: "/guides/many-nodes" },
       { text: "On Kubernetes", link: "/guides/kubernetes" },
