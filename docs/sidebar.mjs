@@ -83,6 +83,7 @@ export const sidebar = [
     items: [
       { text: "Knowledge graphs", link: "/knowledge" },
       { text: "Write an ontology", link: "/ontology" },
+      { text: "Models: hosted, local and Azure", link: "/guides/models" },
       { text: "Uploads", link: "/uploads" },
     ],
   },
