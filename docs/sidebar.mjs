@@ -66,6 +66,7 @@ export const sidebar = [
       { text: "Many nodes", link: "/guides/many-nodes" },
       { text: "On Kubernetes", link: "/guides/kubernetes" },
       { text: "On Google Cloud", link: "/guides/google-cloud" },
+      { text: "The console", link: "/guides/console" },
       { text: "Monitoring", link: "/guides/monitoring" },
       { text: "Limits and cost", link: "/guides/limits" },
       { text: "Upgrade and roll back", link: "/guides/upgrade" },
