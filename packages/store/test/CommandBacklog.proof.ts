@@ -151,7 +151,7 @@ describe(`${history} finished commands`, () => {
       yield* sql.unsafe("analyze")
       const plan = yield* sql.unsafe<{ readonly detail: string }>(`explain query plan ${sqliteCommands}`, ["jobs", 0, 100])
       const [first] = plan.map(({ detail }) => detail)
-      assert.match(first ?? "", /USING INDEX detent_commands_open \(queue=\?\)/)
+      assert.match(first ?? "", /USING INDEX detent_commands_open \(queue=\? AND group_name=\?\)/)
       assert.isTrue(
         plan.every(({ detail }) => !/SCAN|TEMP B-TREE/.test(detail)),
         plan.map(({ detail }) => detail).join("\n"),

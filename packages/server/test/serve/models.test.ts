@@ -43,7 +43,10 @@ describe("models over HTTP", () => {
       assert.strictEqual(misspelt.status, 400)
       const unpriced = yield* post("/api/v1/batch", body({ budget: "1usd" }, { extractor: "openai:house" }))
       assert.strictEqual(unpriced.status, 422)
-      assert.include(unpriced.detail, "openai:house: its price is not known; add it to knowledge.prices, or set a budget of tokens")
+      assert.include(
+        unpriced.detail,
+        "openai:house: its price is not known; give its price, add it to knowledge.prices, or set a budget of tokens",
+      )
       assert.strictEqual(provider.heard.length + elsewhere.heard.length, 0)
     }),
   )

@@ -14,7 +14,7 @@ const cases = [
     "a setting of a manifest",
     "/api/v1/batch",
     { folder: corpusFolder, manifest: { ...smallManifest, language: "de" } },
-    "manifest.language is not known; use one of targetNamespace, ontology, shapes, examples, extractor, documents",
+    "manifest.language is not known; use one of targetNamespace, ontology, shapes, examples, mapping, extractor, documents",
   ],
   ["a field of a start", "/api/v1/instances/tally", { id: "two", inputs: {} }, "inputs is not known; did you mean input?"],
   ["the id of a start", "/api/v1/instances/tally", { idd: "two" }, "idd is not known; did you mean id?"],

@@ -274,7 +274,7 @@ const longestName = 400
 
 /** Words with a capital and small letters, and no code, date or address. */
 const looksLikeName = (text: string): boolean =>
-  /\p{Lu}[^\p{Ll}]*\p{Ll}|\p{Lo}/u.test(text) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && text.split(/\s+/).length <= 8
+  (hasWordWithCapital(text) || /\p{Lo}/u.test(text)) && !/^[a-z][a-z0-9+.-]*:\/\//i.test(text) && text.split(/\s+/).length <= 8
 
 /** A column that is called an identifier, and has a different value in each record. */
 const identifierColumn = (columns: ReadonlyArray<Column>): Column | undefined =>
@@ -284,6 +284,12 @@ const identifierColumn = (columns: ReadonlyArray<Column>): Column | undefined =>
       texts.length > 0 &&
       new Set(texts).size === texts.length,
   )
+
+/** A capital, and a small letter after it. */
+const hasWordWithCapital = (text: string): boolean => {
+  const capital = text.search(/\p{Lu}/u)
+  return capital >= 0 && /\p{Ll}/u.test(text.slice(capital))
+}
 
 const typeOf = (datatypes: ReadonlyArray<string>): TargetField["type"] => {
   const [datatype] = datatypes
