@@ -56,7 +56,13 @@ export const sidebar = [
       { text: "Plain async", link: "/guides/async" },
     ],
   },
-  { text: "Workflows", items: [{ text: "Workflows", link: "/guides/workflows" }] },
+  {
+    text: "Workflows",
+    items: [
+      { text: "Workflows", link: "/guides/workflows" },
+      { text: "Entity workflows as data", link: "/guides/entity-workflows" },
+    ],
+  },
   {
     text: "Operation",
     items: [
