@@ -1,12 +1,12 @@
 /**
- * Puts snippets and what they print into the pages that name them, and the recorded figures into the README: `npx node docs/fill.mjs`, after
- * a snippet has changed.
+ * Puts snippets and what they print into the pages that name them, and the recorded figures into the documents that name them:
+ * `npx node docs/fill.mjs`, after a snippet or `benchmarks.json` has changed.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { withFigures } from "./generate/benchmarks.mjs"
+import { costFigures, withFigures } from "./generate/benchmarks.mjs"
 import { written } from "./pages.mjs"
 import { codeOf, referenceIn, withoutLog } from "./snippets.mjs"
 
@@ -29,6 +29,8 @@ for (const path of written) {
 }
 const readme = readFileSync(join(root, "README.md"), "utf8")
 save("README.md", readme, withFigures(readme))
+const limits = readFileSync(join(root, "docs/guides/limits.md"), "utf8")
+save("docs/guides/limits.md", limits, withFigures(limits, costFigures))
 
 /**
  * @param {string} path

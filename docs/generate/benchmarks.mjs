@@ -1,4 +1,4 @@
-/** The page of measurements and the figures of the README, from the file that `npm run bench -- --record` writes. */
+/** The page of measurements, and the figures that other documents name, from the file that `npm run bench -- --record` writes. */
 import { groups, notMeasured } from "../../bench/groups.mjs"
 import { readRecording } from "../../bench/record.mjs"
 import { document, escaped, sentence, table } from "./markdown.mjs"
@@ -78,16 +78,22 @@ function notRecorded(recording) {
 }
 
 /**
- * The figures that the README names. Each is made from recorded figures; the command is the one that measured them. An optional one is left
- * out where it is not recorded.
+ * A figure that a document names, made from recorded figures; the command is the one that measured them. An optional one is left out where it
+ * is not recorded.
  *
- * @type {ReadonlyArray<{
+ * @typedef {{
  *   readonly what: string
  *   readonly group: string
  *   readonly part: string
  *   readonly isOptional?: boolean
  *   readonly text: (figures: Readonly<Record<string, number>>) => string
- * }>}
+ * }} NamedFigure
+ */
+
+/**
+ * The figures of the README.
+ *
+ * @type {ReadonlyArray<NamedFigure>}
  */
 const readmeFigures = [
   {
@@ -119,9 +125,64 @@ const readmeFigures = [
   },
 ]
 
-/** The table of the README: what is measured, the figure, and the command that measures it again. */
-export function readmeFiguresTable(recording = readRecording()) {
-  const recorded = readmeFigures.flatMap((figure) => {
+/**
+ * What instances and events cost: the figures of `docs/guides/limits.md`.
+ *
+ * @type {ReadonlyArray<NamedFigure>}
+ */
+export const costFigures = [
+  {
+    what: "write-ahead log of a transition on PostgreSQL, events of 200 bytes",
+    group: "durable",
+    part: "transitions",
+    text: (of) => `${short(of["transitions.pg.walBytes"])} bytes`,
+  },
+  {
+    what: "syncs of PostgreSQL for a transition, 50 at once",
+    group: "durable",
+    part: "transitions",
+    text: (of) => short(of["transitions.pg.syncs"]),
+  },
+  {
+    what: "CPU of a transition, Node and PostgreSQL",
+    group: "durable",
+    part: "transitions",
+    text: (of) => `${short(of["transitions.pg.nodeCpuUs"])} µs and ${short(of["transitions.pg.postgresCpuUs"])} µs`,
+  },
+  {
+    what: "CPU of executing a command, Node and PostgreSQL together",
+    group: "durable",
+    part: "commands",
+    text: (of) => `${short(of["completeCpu.micros"])} µs`,
+  },
+  {
+    what: "heap of a live instance with a timer, without its state",
+    group: "durable",
+    part: "memory",
+    text: (of) => `${short(of["instance.heapBytes"])} bytes`,
+  },
+  {
+    what: "heap of a workflow that sleeps",
+    group: "durable",
+    part: "workflow",
+    text: (of) => `${short(of["workflow.sleepingBytes"])} bytes`,
+  },
+  {
+    what: "opening an instance of 100,000 events that has a snapshot",
+    group: "durable",
+    part: "replay",
+    text: (of) => `${short(of["snapshotOpen.millis"])} ms, ${factor(of["snapshotOpen.speedup"])} times faster than from its journal`,
+  },
+]
+
+/**
+ * What is measured, the figure, and the command that measures it again.
+ *
+ * @param {ReadonlyArray<NamedFigure>} figures
+ * @param {Recording} recording
+ */
+function figuresTable(figures, recording) {
+  const recorded = figures.flatMap((figure) => {
     const part = recording[figure.group]?.[figure.part]
     if (part === undefined && figure.isOptional === true) return []
     if (part === undefined) throw new Error(`docs/benchmarks.json has no ${figure.group} ${figure.part}; record it with npm run bench`)
@@ -138,14 +199,14 @@ export function readmeFiguresTable(recording = readRecording()) {
 }
 
 /**
- * The README with the recorded figures between `<!-- figures -->` and `<!-- end of figures -->`.
+ * The README, or another document, with the recorded figures between `<!-- figures -->` and `<!-- end of figures -->`.
  *
- * @param {string} readme
+ * @param {string} text
  */
-export function withFigures(readme, recording = readRecording()) {
+export function withFigures(text, figures = readmeFigures, recording = readRecording()) {
   const block = /(?<=<!-- figures -->\n)[\s\S]*?(?=<!-- end of figures -->)/
-  if (!block.test(readme)) throw new Error("README.md has no <!-- figures --> and <!-- end of figures -->; put the table between them")
-  return readme.replace(block, `\n${readmeFiguresTable(recording)}\n\n`)
+  if (!block.test(text)) throw new Error("the document has no <!-- figures --> and <!-- end of figures -->; put the table between them")
+  return text.replace(block, `\n${figuresTable(figures, recording)}\n\n`)
 }
 
 /**
@@ -193,8 +254,8 @@ function factor(value = Number.NaN) {
   return value >= 10 ? value.toFixed(0) : value.toFixed(1)
 }
 
-/** @param {number} value */
-function short(value) {
+/** @param {number | undefined} value */
+function short(value = Number.NaN) {
   if (value >= 1000) return Math.round(value).toLocaleString("en")
   return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
 }

@@ -6,7 +6,7 @@ import { expect, it } from "vitest"
 import { readArguments } from "../../bench/arguments.mjs"
 import { groups } from "../../bench/groups.mjs"
 import { type RecordedPart, readRecording, recordPart } from "../../bench/record.mjs"
-import { benchmarksPage, withFigures } from "../generate/benchmarks.mjs"
+import { benchmarksPage, costFigures, withFigures } from "../generate/benchmarks.mjs"
 
 const readme = readFileSync(join(import.meta.dirname, "..", "..", "README.md"), "utf8")
 
@@ -21,6 +21,11 @@ const part = (perSecond: number): RecordedPart => ({
 
 it("the README has the recorded figures (npx node docs/fill.mjs renews it)", () => {
   expect(withFigures(readme)).toBe(readme)
+})
+
+it("the page of limits has the recorded figures (npx node docs/fill.mjs renews it)", () => {
+  const page = readFileSync(join(import.meta.dirname, "..", "guides", "limits.md"), "utf8")
+  expect(withFigures(page, costFigures)).toBe(page)
 })
 
 it("a recorded part replaces the one before it and leaves the others", () => {
