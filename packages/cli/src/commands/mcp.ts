@@ -3,6 +3,8 @@ import { createRequire } from "node:module"
 import { Systems } from "@detent/workspace/Systems"
 import * as McpProtocol from "effect/ai/McpProtocol"
 import * as McpServer from "effect/ai/McpServer"
+import * as Tool from "effect/ai/Tool"
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -14,46 +16,47 @@ import { tools } from "../mcp/Tools.ts"
 import { forAgents, isThere, type Opened, type Place } from "../workspace/Opening.ts"
 import { runningServer } from "../workspace/Server.ts"
 
+/** The names of the tools that only read, and of those that change something. */
+const named = (isReading: boolean): ReadonlyArray<string> =>
+  Object.values(tools.tools)
+    .filter(({ annotations }) => Context.get(annotations, Tool.Readonly) === isReading)
+    .map(({ name }) => name)
+
+const looks = named(true)
+const acts = named(false)
+
+/** The tools of knowledge. Their own file is loaded only where knowledge is on; a test compares these names with it. */
+const graphLooks = [
+  "query_graph",
+  "ask_graph",
+  "find_entities",
+  "facts_of",
+  "around_entity",
+  "read_text",
+  "read_vocabulary",
+  "watch_batch",
+  "preview_mapping",
+  "estimate_batch",
+  "list_review",
+]
+const graphActs = ["start_batch", "decide_review", "decide_identity", "undo_identity"]
+
 const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string => {
   const about = "Durable state machines (instances with a journal of events) and Effect workflows (executions made of activities)"
-  const looks = [
-    "list_machines",
-    "list_instances",
-    "read_instance",
-    "read_history",
-    "watch_instance",
-    "preview_event",
-    "list_executions",
-    "read_execution",
-    "list_commands",
-  ]
-  const acts = [
-    "start_instance",
-    "send_event",
-    "start_execution",
-    "send_execution_event",
-    "resume_execution",
-    "interrupt_execution",
-    "retry_command",
-  ]
-  const looking = hasKnowledge ? [...looks, ...graphLooks, "watch_batch", "preview_mapping", "estimate_batch", "list_review"] : looks
-  const acting = hasKnowledge ? [...acts, "start_batch", "decide_review", "decide_identity", "undo_identity"] : acts
+  const looking = hasKnowledge ? [...looks, ...graphLooks] : looks
+  const acting = hasKnowledge ? [...acts, ...graphActs] : acts
   const graph = hasKnowledge ? ", batches that turn documents into a knowledge graph, and the graph" : ""
   const allowed =
     role === "operate" ? `act with ${acting.join(", ")}` : `${acting.join(", ")} are refused, since this session has the role read`
   return `${about}${graph}. Read with ${looking.join(", ")}; ${allowed}.`
 }
 
-/** The tools that read a graph. */
-const graphLooks = ["ask_graph", "find_entities", "facts_of", "around_entity", "read_text", "read_vocabulary", "query_graph"]
-
 export default command(
   {
     name: "mcp",
     serves: true,
     summary: "a Model Context Protocol server on stdin and stdout, for agents",
-    detail:
-      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, preview_event, list_executions, read_execution, list_commands, retry_command as a dry run; with --role operate also start_instance, send_event, start_execution, send_execution_event, resume_execution, interrupt_execution, retry_command. Where knowledge is on: query_graph, ask_graph, find_entities, facts_of, around_entity, read_text, read_vocabulary, watch_batch, preview_mapping, estimate_batch, list_review and, with --role operate, start_batch, decide_review, decide_identity and undo_identity.",
+    detail: `Tools: ${looks.join(", ")}, retry_command as a dry run; with --role operate also ${acts.join(", ")}. Where knowledge is on: ${graphLooks.join(", ")}; with --role operate also ${graphActs.join(", ")}.`,
     arguments: [],
     options: [
       {
