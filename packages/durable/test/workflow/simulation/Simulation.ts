@@ -3,8 +3,8 @@
  * must hold is checked while it runs and when it is over.
  */
 
+import { setImmediate } from "node:timers/promises"
 import { Journal, MemoryStore } from "@detent/store"
-import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -171,8 +171,12 @@ const openNode = (world: World, nodeId: string): Effect.Effect<Node> =>
     return { probe, run, freeze: ice.close, thaw: ice.open, close: Scope.close(scope, Exit.void) }
   })
 
-/** Waits a few turns of real time for everything that needs none of the test clock's. */
-const settle = Effect.provideService(Effect.sleep(1), Clock.Clock, Clock.Clock.defaultValue())
+/** How many turns of the event loop everything gets that needs no time of the test clock. Counted, so that a busy machine gives it as many. */
+const turns = 15
+
+const settle = Effect.promise(async () => {
+  for (let turn = 0; turn < turns; turn++) await setImmediate()
+})
 
 export const simulate = (seed: number): Effect.Effect<Simulated, unknown> =>
   Effect.gen(function* () {
