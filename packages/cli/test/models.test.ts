@@ -148,7 +148,7 @@ describe("a model from the command line", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("is told the user's instructions and glossary, and reads documents again when they change", () =>
+  it.live("gets the user's instructions and glossary, and reads documents again when they change", () =>
     Effect.gen(function* () {
       const { server, cwd, line, detent } = yield* project(shipModel)
       yield* Effect.promise(() => writeFile(join(cwd, "rules.txt"), "Leave out tugs."))
